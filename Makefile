@@ -1,0 +1,44 @@
+# make demo and make test need only Python 3.11 or newer with pip and venv; both set up .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types imports tests train-tests benchmarks clean
+
+demo: .venv/installed
+	$(BIN)/alula demo
+
+test: .venv/installed-dev lint types imports tests
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/installed-dev
+	$(BIN)/mypy
+
+imports: .venv/installed-dev
+	$(BIN)/lint-imports
+
+tests: .venv/installed-dev
+	$(BIN)/pytest -n auto --dist loadgroup
+
+benchmarks: .venv/installed-dev
+	$(BIN)/python -m tests.benchmarks
+
+train-tests: .venv/installed-dev
+	$(BIN)/pip install -q -e '.[dev,train]'
+	$(BIN)/pytest -m train
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check -e .
+	touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
+	touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache

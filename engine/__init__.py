@@ -1,0 +1,1 @@
+"""All that works without a screen."""

@@ -1,0 +1,1 @@
+"""The checker: what is read, the rules, findings, fixes."""

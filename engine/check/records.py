@@ -1,0 +1,193 @@
+"""What the checker reads and what it says. Every reader fills these; every rule is a function of `Deployment`."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+Severity = Literal["error", "warning", "info"]
+Role = Literal["target", "draft"]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where something stands: a file, a command line, a process, a URL."""
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+    """Both count from 1."""
+    end_column: int | None = None
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """One word of a launch command, after the shell's quotes and variables are resolved."""
+
+    text: str
+    place: Place
+    raw: str | None = None
+    """As written, where that differs."""
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """One start of one server, found in whatever form the operator has."""
+
+    framework: Literal["sglang", "vllm"]
+    arguments: tuple[Argument, ...]
+    """What the server's own argument parser sees."""
+    program: tuple[Argument, ...] = ()
+    """Interpreter, module, subcommand: all before `arguments`."""
+    environment: Mapping[str, str] = {}
+    place: Place
+    source_text: str = ""
+    """The text it was found in, so that a flag can be highlighted in place."""
+    unresolved: tuple[str, ...] = ()
+    """Shell variables whose value is not known."""
+    pid: int | None = None
+
+
+class FlagValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting as the server resolves it."""
+
+    name: str
+    """argparse destination, for example `speculative_num_steps`."""
+    value: Any
+    origin: Literal["command", "config", "default", "live"]
+    spelled: str | None = None
+    """The flag as the operator wrote it."""
+    place: Place | None = None
+    repeated: tuple[Any, ...] = ()
+    """Earlier values that this one overrode."""
+
+
+class FlagProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """What the server's own argument parser would refuse or drop."""
+
+    kind: Literal["unknown", "invalid", "missing_value", "ambiguous", "config_unread", "config_invalid"]
+    spelled: str
+    message: str
+    nearest: str | None = None
+    """The nearest flag of this release, for `unknown`."""
+    place: Place | None = None
+
+
+class ServerArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole command line, parsed as one release's argparse would."""
+
+    release: str
+    """The SGLang release whose flag table was used."""
+    release_known: bool
+    """False where no source named the release and the newest table was taken."""
+    flags: Mapping[str, FlagValue]
+    """Every flag of the release by destination, defaults included."""
+    problems: tuple[FlagProblem, ...] = ()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Value of a flag; `default` where this release does not know it."""
+        flag = self.flags.get(name)
+        return default if flag is None else flag.value
+
+    def given(self, name: str) -> FlagValue | None:
+        """The flag if the operator set it (command line or config file), else `None`."""
+        flag = self.flags.get(name)
+        return flag if flag is not None and flag.origin != "default" else None
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """A tensor as a safetensors header names it; its data stays on disk."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    file: str
+
+
+class ModelProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something about a model's files that could not be read, or is not there."""
+
+    kind: Literal["not_found", "unreadable", "missing_file", "not_safetensors", "not_cached"]
+    path: str
+    message: str
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """A model as its files describe it. No weights are loaded."""
+
+    role: Role
+    reference: str
+    """As the command names it: a folder or a repository id."""
+    folder: str | None
+    """Where it lies on disk; `None` where it is not on this machine."""
+    config: Mapping[str, Any] | None = None
+    generation_config: Mapping[str, Any] | None = None
+    tokenizer_config: Mapping[str, Any] | None = None
+    tokenizer_fingerprint: str | None = None
+    """Hash over vocabulary, merges and added tokens; equal for tokenizers that cut text alike."""
+    quantization_config: Mapping[str, Any] | None = None
+    training: Mapping[str, Any] | None = None
+    """What a training manifest beside the weights says (capture layers, target, norm placement)."""
+    tensors: Mapping[str, Tensor] | None = None
+    """`None` where no header could be read."""
+    integers: Mapping[str, tuple[int, ...]] = {}
+    """Values of small integer tensors such as `d2t`."""
+    problems: tuple[ModelProblem, ...] = ()
+
+
+class LiveServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a running server says of itself."""
+
+    url: str
+    server_info: Mapping[str, Any] | None = None
+    model_info: Mapping[str, Any] | None = None
+    metrics: str | None = None
+    problem: str | None = None
+    """What was tried and what came back, where the server cannot be used."""
+    hidden_width: int | None = None
+    """Measured width of returned hidden states."""
+
+
+class Deployment(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known about one server, in one record: the only input of every rule."""
+
+    launch: Launch | None
+    arguments: ServerArguments | None
+    target: Model | None = None
+    draft: Model | None = None
+    live: LiveServer | None = None
+    break_even_accept_length: float | None = None
+    """From the last benchmark of this target and draft."""
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact that proves a finding."""
+
+    what: str
+    """A flag, a file and key, a tensor."""
+    expected: str | None = None
+    found: str | None = None
+    place: Place | None = None
+
+
+class Fix(msgspec.Struct, frozen=True, kw_only=True):
+    """How to put it right. `set_flags` and `drop_flags` change the command; without them the text alone holds."""
+
+    text: str
+    set_flags: Mapping[str, str | None] = {}
+    """Flag (as spelled on the command line) to value; `None` for a switch."""
+    drop_flags: tuple[str, ...] = ()
+    set_environment: Mapping[str, str] = {}
+    drop_environment: tuple[str, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, doubtful, or worth knowing."""
+
+    rule: str
+    severity: Severity
+    title: str
+    """At most 70 characters."""
+    message: str
+    """What is so, and what will happen because of it."""
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    source: str = ""
+    """Where the rule's fact comes from, with the SGLang release."""

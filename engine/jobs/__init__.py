@@ -1,0 +1,1 @@
+"""Jobs: scheduler, runner, adoption."""

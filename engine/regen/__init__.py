@@ -1,0 +1,1 @@
+"""Regeneration: prompts answered again by the target model."""

@@ -1,0 +1,1 @@
+"""What the host is doing: GPUs, the host itself, servers, alerts."""

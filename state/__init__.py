@@ -1,0 +1,1 @@
+"""The SQLite database: schema, migrations, records, one small module for each family of tables."""

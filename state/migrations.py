@@ -1,0 +1,151 @@
+"""The schema, one step at a time. A step that has shipped is never edited: a change is a new step at the end."""
+
+from typing import TYPE_CHECKING
+
+from sqlite_utils.migrations import Migrations
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+migrations = Migrations("alula")
+
+
+@migrations()
+def create_commands(db: "Database") -> None:
+    """What consoles ask of the engine."""
+    db.execute("""
+        CREATE TABLE command (
+            id INTEGER PRIMARY KEY, kind TEXT NOT NULL, arguments TEXT NOT NULL, issued_by TEXT NOT NULL,
+            issued_at REAL NOT NULL, taken_at REAL, answered_at REAL, outcome TEXT, answer TEXT NOT NULL DEFAULT '{}'
+        )""")
+    db.execute("CREATE INDEX command_open ON command (id) WHERE answered_at IS NULL")
+
+
+@migrations()
+def create_engine(db: "Database") -> None:
+    """The engine and its parts."""
+    db.execute("""
+        CREATE TABLE engine (
+            id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER NOT NULL, pid_started_at REAL NOT NULL,
+            boot_id TEXT NOT NULL, version TEXT NOT NULL, started_at REAL NOT NULL, heartbeat_at REAL NOT NULL,
+            stopped_at REAL
+        )""")
+    db.execute("""
+        CREATE TABLE engine_part (
+            name TEXT PRIMARY KEY, state TEXT NOT NULL, since REAL NOT NULL, restarts INTEGER NOT NULL,
+            last_error TEXT, retry_at REAL
+        )""")
+
+
+@migrations()
+def create_jobs(db: "Database") -> None:
+    """Jobs and their timelines."""
+    db.execute("""
+        CREATE TABLE job (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, argv TEXT NOT NULL,
+            working_dir TEXT NOT NULL, environment TEXT NOT NULL, run_folder TEXT NOT NULL, grace_s REAL NOT NULL,
+            created_at REAL NOT NULL, started_at REAL, ended_at REAL, stop_requested_at REAL,
+            pid INTEGER, pid_started_at REAL, runner_pid INTEGER, runner_started_at REAL, boot_id TEXT,
+            exit_code INTEGER, exit_signal INTEGER, reason TEXT, retry_of INTEGER REFERENCES job (id)
+        )""")
+    db.execute("CREATE INDEX job_state ON job (state)")
+    db.execute("""
+        CREATE TABLE job_event (
+            id INTEGER PRIMARY KEY, job_id INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE, at REAL NOT NULL,
+            state TEXT NOT NULL, message TEXT NOT NULL
+        )""")
+    db.execute("CREATE INDEX job_event_job ON job_event (job_id)")
+
+
+@migrations()
+def create_alerts(db: "Database") -> None:
+    """Alerts, cleared ones included."""
+    db.execute("""
+        CREATE TABLE alert (
+            id INTEGER PRIMARY KEY, rule TEXT NOT NULL, subject TEXT NOT NULL, severity TEXT NOT NULL,
+            title TEXT NOT NULL, cause TEXT NOT NULL, remedy TEXT NOT NULL, since REAL NOT NULL,
+            last_seen_at REAL NOT NULL, cleared_at REAL, acknowledged_at REAL
+        )""")
+    db.execute("CREATE UNIQUE INDEX alert_open ON alert (rule, subject) WHERE cleared_at IS NULL")
+
+
+@migrations()
+def create_host(db: "Database") -> None:
+    """Host and disk samples."""
+    db.execute("""
+        CREATE TABLE host_sample (
+            taken_at REAL PRIMARY KEY, cpu_percent REAL, load_1m REAL, load_5m REAL, load_15m REAL, cores INTEGER,
+            memory_used_bytes INTEGER, memory_total_bytes INTEGER, swap_used_bytes INTEGER, swap_total_bytes INTEGER,
+            network_received_bytes_per_s REAL, network_sent_bytes_per_s REAL, pressure_cpu_percent REAL,
+            pressure_memory_percent REAL, pressure_io_percent REAL
+        )""")
+    db.execute("""
+        CREATE TABLE disk_sample (
+            mount TEXT PRIMARY KEY, taken_at REAL NOT NULL, purpose TEXT NOT NULL, used_bytes INTEGER NOT NULL,
+            total_bytes INTEGER NOT NULL, free_bytes INTEGER NOT NULL, inodes_free INTEGER, inodes_total INTEGER,
+            full_in_s REAL
+        )""")
+
+
+@migrations()
+def create_gpus(db: "Database") -> None:
+    """GPUs, their samples and processes."""
+    db.execute("""
+        CREATE TABLE gpu_status (
+            id INTEGER PRIMARY KEY CHECK (id = 1), taken_at REAL NOT NULL, availability TEXT NOT NULL,
+            message TEXT NOT NULL, remedy TEXT NOT NULL, driver_version TEXT, library_version TEXT
+        )""")
+    db.execute("""
+        CREATE TABLE gpu (
+            uuid TEXT PRIMARY KEY, "index" INTEGER NOT NULL, name TEXT NOT NULL, pci_bus_id TEXT,
+            memory_total_bytes INTEGER, unified_memory INTEGER NOT NULL, power_limit_w REAL, sm_clock_max_mhz INTEGER,
+            mig_enabled INTEGER, ecc_enabled INTEGER, persistence INTEGER, seen_at REAL NOT NULL, lost_at REAL
+        )""")
+    db.execute("""
+        CREATE TABLE gpu_sample (
+            uuid TEXT NOT NULL, taken_at REAL NOT NULL, utilization_percent REAL, memory_used_bytes INTEGER,
+            memory_reserved_bytes INTEGER, memory_total_bytes INTEGER, power_w REAL, power_limit_w REAL,
+            temperature_c REAL, memory_temperature_c REAL, sm_clock_mhz INTEGER, memory_clock_mhz INTEGER,
+            throttle_reasons INTEGER, fan_percent REAL, PRIMARY KEY (uuid, taken_at)
+        ) WITHOUT ROWID""")
+    db.execute("""
+        CREATE TABLE gpu_process (
+            uuid TEXT NOT NULL, pid INTEGER NOT NULL, taken_at REAL NOT NULL, memory_bytes INTEGER, user TEXT,
+            command TEXT, started_at REAL, job_id INTEGER, PRIMARY KEY (uuid, pid)
+        )""")
+
+
+@migrations()
+def create_servers(db: "Database") -> None:
+    """Inference servers and their samples."""
+    db.execute("""
+        CREATE TABLE server (
+            url TEXT PRIMARY KEY, framework TEXT, version TEXT, model TEXT, draft_model TEXT,
+            speculative_algorithm TEXT, pid INTEGER, job_id INTEGER, started_at REAL, found_by TEXT NOT NULL,
+            seen_at REAL NOT NULL, health TEXT NOT NULL, health_message TEXT NOT NULL
+        )""")
+    db.execute("""
+        CREATE TABLE server_sample (
+            url TEXT NOT NULL, taken_at REAL NOT NULL, tokens_per_s REAL, running_requests INTEGER,
+            queued_requests INTEGER, token_usage REAL, cache_hit_rate REAL, accept_length REAL, accept_rate REAL,
+            ttft_p50_s REAL, ttft_p95_s REAL, itl_p50_s REAL, itl_p95_s REAL, PRIMARY KEY (url, taken_at)
+        ) WITHOUT ROWID""")
+
+
+@migrations()
+def create_regenerations(db: "Database") -> None:
+    """Regenerations and their progress."""
+    db.execute("""
+        CREATE TABLE regeneration (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, run_folder TEXT NOT NULL,
+            job_id INTEGER REFERENCES job (id), inputs TEXT NOT NULL, server_url TEXT NOT NULL, model TEXT,
+            sampling TEXT NOT NULL, concurrency INTEGER NOT NULL, total INTEGER NOT NULL, rejected INTEGER NOT NULL,
+            created_at REAL NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL
+        )""")
+    db.execute("""
+        CREATE TABLE regeneration_progress (
+            run_id INTEGER NOT NULL REFERENCES regeneration (id) ON DELETE CASCADE, taken_at REAL NOT NULL,
+            done INTEGER NOT NULL, failed INTEGER NOT NULL, failed_by_kind TEXT NOT NULL, in_flight INTEGER NOT NULL,
+            completion_tokens INTEGER NOT NULL, tokens_per_s_now REAL, tokens_per_s_overall REAL, eta_s REAL,
+            eta_low_s REAL, eta_high_s REAL, PRIMARY KEY (run_id, taken_at)
+        ) WITHOUT ROWID""")

@@ -1,0 +1,83 @@
+"""Rows of SQLite to typed records and back. Fields that SQLite has no type for are kept as JSON text."""
+
+import sqlite3
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeVar, get_origin
+
+import msgspec
+from msgspec.structs import FieldInfo, fields
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+def read(
+    connection: sqlite3.Connection, record: type[Record], sql: str, parameters: Sequence[Any] = ()
+) -> list[Record]:
+    """Run a query whose columns are fields of `record`.
+
+    Raises:
+        msgspec.ValidationError: A column does not hold what the field is declared to be.
+    """
+    cursor = connection.execute(sql, parameters)
+    names = [column[0] for column in cursor.description]
+    return [_decode(record, dict(zip(names, row, strict=True))) for row in cursor]
+
+
+def read_one(
+    connection: sqlite3.Connection, record: type[Record], sql: str, parameters: Sequence[Any] = ()
+) -> Record | None:
+    """The first row of a query, or `None`."""
+    rows = read(connection, record, sql, parameters)
+    return rows[0] if rows else None
+
+
+def insert(connection: sqlite3.Connection, table: str, record: msgspec.Struct) -> int:
+    """Add a record. An `id` of 0 is given by SQLite. Returns the row's id."""
+    row = _encode(record)
+    if row.get("id") == 0:
+        del row["id"]
+    return _run_insert(connection, "INSERT", table, row)
+
+
+def replace(connection: sqlite3.Connection, table: str, record: msgspec.Struct) -> int:
+    """Add a record, or put it in the place of the one with the same key."""
+    return _run_insert(connection, "INSERT OR REPLACE", table, _encode(record))
+
+
+def update(connection: sqlite3.Connection, table: str, row_id: int, **changes: object) -> None:
+    """Change some columns of the row with this `id`."""
+    assignments = ", ".join(f"{name} = ?" for name in changes)
+    values = [_plain(value) for value in changes.values()]
+    connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*values, row_id])
+
+
+def _run_insert(connection: sqlite3.Connection, verb: str, table: str, row: dict[str, Any]) -> int:
+    columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    cursor = connection.execute(f"{verb} INTO {table} ({columns}) VALUES ({marks})", list(row.values()))
+    return int(cursor.lastrowid or 0)
+
+
+def _encode(record: msgspec.Struct) -> dict[str, Any]:
+    return {field.name: _plain(getattr(record, field.name)) for field in _fields(type(record))}
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, (str, int, float)) else msgspec.json.encode(value).decode()
+
+
+def _decode(record: type[Record], row: dict[str, Any]) -> Record:
+    for name in _json_fields(record):
+        if isinstance(row.get(name), str):
+            row[name] = msgspec.json.decode(row[name])
+    return msgspec.convert(row, record, strict=False)
+
+
+@lru_cache
+def _fields(record: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
+    return fields(record)
+
+
+@lru_cache
+def _json_fields(record: type[msgspec.Struct]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record) if get_origin(f.type) in (dict, tuple, list))

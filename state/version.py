@@ -1,0 +1,3 @@
+"""The program's version, once."""
+
+VERSION = "0.1.0"
