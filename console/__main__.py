@@ -1,7 +1,5 @@
 """`alula` and `python -m console`."""
 
-import sys
-
 
 def main() -> None:
     """Run the command line; a plain `alula` opens the console."""
@@ -11,4 +9,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
