@@ -71,14 +71,14 @@ def create_alerts(db: "Database") -> None:
 
 @migrations()
 def create_host(db: "Database") -> None:
-    """Host and disk samples."""
-    db.execute("""
-        CREATE TABLE host_sample (
-            taken_at REAL PRIMARY KEY, cpu_percent REAL, load_1m REAL, load_5m REAL, load_15m REAL, cores INTEGER,
-            memory_used_bytes INTEGER, memory_total_bytes INTEGER, swap_used_bytes INTEGER, swap_total_bytes INTEGER,
-            network_received_bytes_per_s REAL, network_sent_bytes_per_s REAL, pressure_cpu_percent REAL,
-            pressure_memory_percent REAL, pressure_io_percent REAL
-        )""")
+    """Host and disk samples, with their roll-ups."""
+    columns = """
+        taken_at REAL PRIMARY KEY, cpu_percent REAL, load_1m REAL, load_5m REAL, load_15m REAL, cores INTEGER,
+        memory_used_bytes INTEGER, memory_total_bytes INTEGER, swap_used_bytes INTEGER, swap_total_bytes INTEGER,
+        network_received_bytes_per_s REAL, network_sent_bytes_per_s REAL, pressure_cpu_percent REAL,
+        pressure_memory_percent REAL, pressure_io_percent REAL"""
+    for table in ("host_sample", "host_sample_10s", "host_sample_60s"):
+        db.execute(f"CREATE TABLE {table} ({columns})")
     db.execute("""
         CREATE TABLE disk_sample (
             mount TEXT PRIMARY KEY, taken_at REAL NOT NULL, purpose TEXT NOT NULL, used_bytes INTEGER NOT NULL,
@@ -89,7 +89,7 @@ def create_host(db: "Database") -> None:
 
 @migrations()
 def create_gpus(db: "Database") -> None:
-    """GPUs, their samples and processes."""
+    """GPUs, their samples, processes and events. Samples name their GPU by a small number, which keeps them short."""
     db.execute("""
         CREATE TABLE gpu_status (
             id INTEGER PRIMARY KEY CHECK (id = 1), taken_at REAL NOT NULL, availability TEXT NOT NULL,
@@ -97,39 +97,71 @@ def create_gpus(db: "Database") -> None:
         )""")
     db.execute("""
         CREATE TABLE gpu (
-            uuid TEXT PRIMARY KEY, "index" INTEGER NOT NULL, name TEXT NOT NULL, pci_bus_id TEXT,
-            memory_total_bytes INTEGER, unified_memory INTEGER NOT NULL, power_limit_w REAL, sm_clock_max_mhz INTEGER,
-            mig_enabled INTEGER, ecc_enabled INTEGER, persistence INTEGER, seen_at REAL NOT NULL, lost_at REAL
+            id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, "index" INTEGER NOT NULL, name TEXT NOT NULL,
+            pci_bus_id TEXT, memory_total_bytes INTEGER, unified_memory INTEGER NOT NULL, power_limit_w REAL,
+            sm_clock_max_mhz INTEGER, mig_enabled INTEGER, ecc_enabled INTEGER, persistence INTEGER,
+            seen_at REAL NOT NULL, lost_at REAL, parent_uuid TEXT, slowdown_c REAL, virtualization TEXT
         )""")
-    db.execute("""
+    measured = """
+        utilization_percent REAL, memory_used_bytes INTEGER, power_w REAL, temperature_c REAL,
+        memory_temperature_c REAL, sm_clock_mhz INTEGER, memory_clock_mhz INTEGER, throttle_reasons INTEGER"""
+    db.execute(f"""
         CREATE TABLE gpu_sample (
-            uuid TEXT NOT NULL, taken_at REAL NOT NULL, utilization_percent REAL, memory_used_bytes INTEGER,
-            memory_reserved_bytes INTEGER, memory_total_bytes INTEGER, power_w REAL, power_limit_w REAL,
-            temperature_c REAL, memory_temperature_c REAL, sm_clock_mhz INTEGER, memory_clock_mhz INTEGER,
-            throttle_reasons INTEGER, fan_percent REAL, PRIMARY KEY (uuid, taken_at)
+            taken_at REAL NOT NULL, gpu_id INTEGER NOT NULL, {measured}, memory_reserved_bytes INTEGER,
+            memory_total_bytes INTEGER, power_limit_w REAL, fan_percent REAL, PRIMARY KEY (taken_at, gpu_id)
         ) WITHOUT ROWID""")
+    for table in ("gpu_sample_10s", "gpu_sample_60s"):
+        db.execute(f"""
+            CREATE TABLE {table} (gpu_id INTEGER NOT NULL, taken_at REAL NOT NULL, {measured},
+            PRIMARY KEY (gpu_id, taken_at)) WITHOUT ROWID""")
+    db.execute("""
+        CREATE TABLE gpu_health (
+            uuid TEXT PRIMARY KEY, taken_at REAL NOT NULL, ecc_corrected INTEGER, ecc_uncorrected INTEGER,
+            remapped_rows INTEGER, remap_pending INTEGER, remap_failed INTEGER, recovery_action INTEGER, energy_j REAL,
+            pcie_generation INTEGER, pcie_width INTEGER, pcie_sent_bytes_per_s REAL, pcie_received_bytes_per_s REAL,
+            nvlinks_active INTEGER, nvlinks_total INTEGER, nvlink_sent_bytes_per_s REAL,
+            nvlink_received_bytes_per_s REAL, absences TEXT NOT NULL
+        )""")
     db.execute("""
         CREATE TABLE gpu_process (
             uuid TEXT NOT NULL, pid INTEGER NOT NULL, taken_at REAL NOT NULL, memory_bytes INTEGER, user TEXT,
             command TEXT, started_at REAL, job_id INTEGER, PRIMARY KEY (uuid, pid)
         )""")
+    db.execute("""
+        CREATE TABLE gpu_event (
+            id INTEGER PRIMARY KEY, uuid TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, code INTEGER,
+            message TEXT NOT NULL
+        )""")
 
 
 @migrations()
 def create_servers(db: "Database") -> None:
-    """Inference servers and their samples."""
+    """Inference servers, their samples, ranks and events."""
     db.execute("""
         CREATE TABLE server (
-            url TEXT PRIMARY KEY, framework TEXT, version TEXT, model TEXT, draft_model TEXT,
-            speculative_algorithm TEXT, pid INTEGER, job_id INTEGER, started_at REAL, found_by TEXT NOT NULL,
-            seen_at REAL NOT NULL, health TEXT NOT NULL, health_message TEXT NOT NULL
+            id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, framework TEXT, version TEXT, model TEXT,
+            draft_model TEXT, speculative_algorithm TEXT, pid INTEGER, job_id INTEGER, started_at REAL,
+            found_by TEXT NOT NULL, seen_at REAL NOT NULL, health TEXT NOT NULL, health_message TEXT NOT NULL,
+            flags TEXT NOT NULL, metrics_enabled INTEGER
+        )""")
+    for table in ("server_sample", "server_sample_10s", "server_sample_60s"):
+        db.execute(f"""
+            CREATE TABLE {table} (
+                server_id INTEGER NOT NULL REFERENCES server (id) ON DELETE CASCADE, taken_at REAL NOT NULL,
+                tokens_per_s REAL, running_requests INTEGER, queued_requests INTEGER, token_usage REAL,
+                cache_hit_rate REAL, accept_length REAL, accept_rate REAL, ttft_p50_s REAL, ttft_p95_s REAL,
+                itl_p50_s REAL, itl_p95_s REAL, PRIMARY KEY (server_id, taken_at)
+            ) WITHOUT ROWID""")
+    db.execute("""
+        CREATE TABLE server_rank (
+            url TEXT NOT NULL REFERENCES server (url) ON DELETE CASCADE, rank INTEGER NOT NULL, taken_at REAL NOT NULL,
+            tokens_per_s REAL, running_requests INTEGER, queued_requests INTEGER, token_usage REAL,
+            accept_length REAL, outlier TEXT, PRIMARY KEY (url, rank)
         )""")
     db.execute("""
-        CREATE TABLE server_sample (
-            url TEXT NOT NULL, taken_at REAL NOT NULL, tokens_per_s REAL, running_requests INTEGER,
-            queued_requests INTEGER, token_usage REAL, cache_hit_rate REAL, accept_length REAL, accept_rate REAL,
-            ttft_p50_s REAL, ttft_p95_s REAL, itl_p50_s REAL, itl_p95_s REAL, PRIMARY KEY (url, taken_at)
-        ) WITHOUT ROWID""")
+        CREATE TABLE server_event (
+            id INTEGER PRIMARY KEY, url TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL
+        )""")
 
 
 @migrations()

@@ -1,10 +1,11 @@
 """Inference servers that are watched."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 ServerHealth = Literal["up", "down", "starting", "unreadable"]
+ServerEventKind = Literal["found", "up", "down", "restarted", "changed"]
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,8 +24,13 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     found_by: str
     """`process`, `url` or `job`."""
     seen_at: float
+    """When it last answered; when it was found, if it never did."""
     health: ServerHealth
     health_message: str = ""
+    flags: dict[str, Any] = {}
+    """What the server says of its own settings, as far as these matter to speed and speculation."""
+    metrics_enabled: bool | None = None
+    """False where the server answers but has no `/metrics`."""
 
 
 class ServerSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,3 +51,28 @@ class ServerSample(msgspec.Struct, frozen=True, kw_only=True):
     ttft_p95_s: float | None = None
     itl_p50_s: float | None = None
     itl_p95_s: float | None = None
+
+
+class ServerRank(msgspec.Struct, frozen=True, kw_only=True):
+    """One data-parallel rank of a server, now."""
+
+    url: str
+    rank: int
+    taken_at: float
+    tokens_per_s: float | None = None
+    running_requests: int | None = None
+    queued_requests: int | None = None
+    token_usage: float | None = None
+    accept_length: float | None = None
+    outlier: str | None = None
+    """What sets this rank apart from the others, in words; `None` for a rank like the rest."""
+
+
+class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened to a server."""
+
+    id: int = 0
+    url: str
+    at: float
+    kind: ServerEventKind
+    message: str
