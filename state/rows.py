@@ -47,13 +47,13 @@ def replace(connection: sqlite3.Connection, table: str, record: msgspec.Struct) 
 
 def update(connection: sqlite3.Connection, table: str, row_id: int, **changes: object) -> None:
     """Change some columns of the row with this `id`."""
-    assignments = ", ".join(f"{name} = ?" for name in changes)
+    assignments = ", ".join(f'"{name}" = ?' for name in changes)
     values = [_plain(value) for value in changes.values()]
     connection.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", [*values, row_id])
 
 
 def _run_insert(connection: sqlite3.Connection, verb: str, table: str, row: dict[str, Any]) -> int:
-    columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    columns, marks = ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
     cursor = connection.execute(f"{verb} INTO {table} ({columns}) VALUES ({marks})", list(row.values()))
     return int(cursor.lastrowid or 0)
 
