@@ -1,0 +1,33 @@
+"""Characters of the frame, with plain ASCII ones for terminals and fonts that have no others.
+
+None of them is of East Asian ambiguous width except blocks and lines, which terminals draw one cell wide.
+"""
+
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """One character for each mark."""
+
+    ascending: str
+    descending: str
+    thumb: str
+    full: str
+    track: str
+    horizontal: str
+
+
+_UNICODE = Glyphs(ascending="▴", descending="▾", thumb="▐", full="█", track="░", horizontal="─")
+_ASCII = Glyphs(ascending="^", descending="v", thumb="|", full="#", track=".", horizontal="-")
+
+
+def ascii_only() -> bool:
+    """Whether `ALULA_ASCII=1` asks for ASCII alone."""
+    return os.environ.get("ALULA_ASCII") == "1"
+
+
+def glyphs() -> Glyphs:
+    """The set to draw with."""
+    return _ASCII if ascii_only() else _UNICODE
