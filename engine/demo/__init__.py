@@ -1,0 +1,1 @@
+"""The demonstration: the whole campaign in small, on any CPU."""
