@@ -55,14 +55,23 @@ def read_server_events(connection: sqlite3.Connection, url: str | None = None, l
     return rows.read(connection, ServerEvent, sql, parameters)
 
 
+def add_server(connection: sqlite3.Connection, server: Server) -> bool:
+    """Add a server to watch. False where its URL is watched already."""
+    if connection.execute("SELECT 1 FROM server WHERE url = ?", (server.url,)).fetchone():
+        return False
+    rows.insert(connection, "server", server)
+    return True
+
+
 def write_servers(connection: sqlite3.Connection, servers: Iterable[Server]) -> None:
-    """Add servers or change the rows of known ones; their history stays."""
+    """Change the rows of known servers and add those found on the host; their history stays. One given by URL that is
+    not there any more was removed meanwhile, and stays away."""
     for server in servers:
         known = connection.execute("SELECT id FROM server WHERE url = ?", (server.url,)).fetchone()
         if known:
             changes = {name: getattr(server, name) for name in server.__struct_fields__}
             rows.update(connection, "server", known[0], **changes)
-        else:
+        elif server.found_by != "url":
             rows.insert(connection, "server", server)
 
 

@@ -64,7 +64,7 @@ def test_old_samples_go_and_roll_ups_stay(database: sqlite3.Connection) -> None:
 
 
 def test_values_that_were_never_reported_stay_absent(database: sqlite3.Connection) -> None:
-    servers.write_servers(database, [Server(url="http://a", found_by="url", seen_at=START, health="up")])
+    servers.add_server(database, Server(url="http://a", found_by="url", seen_at=START, health="up"))
     for second in range(20):
         servers.write_server_samples(database, [ServerSample(url="http://a", taken_at=START + second, tokens_per_s=9)])
     roll_up(database, servers.SERIES, START, START + 20)
@@ -73,7 +73,7 @@ def test_values_that_were_never_reported_stay_absent(database: sqlite3.Connectio
 
 
 def test_removing_a_server_removes_its_history(database: sqlite3.Connection) -> None:
-    servers.write_servers(database, [Server(url="http://a", found_by="url", seen_at=START, health="up")])
+    servers.add_server(database, Server(url="http://a", found_by="url", seen_at=START, health="up"))
     servers.write_server_samples(database, [ServerSample(url="http://a", taken_at=START)])
     assert servers.remove_server(database, "http://a")
     assert not servers.remove_server(database, "http://a")
