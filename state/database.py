@@ -1,40 +1,119 @@
 """Open the state database: safe settings, the schema of this program, and a clear word where that cannot be had."""
 
+import os
 import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from state.errors import StateError
 
 SCHEMA_VERSION = 1
 """Kept in `PRAGMA user_version`. Raised with each release that adds migrations."""
 
-
-class StateError(Exception):
-    """The state cannot be used. `remedy` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
+BUSY_TIMEOUT_S = 10.0
+BACKUPS_KEPT = 5
+_CORRUPT_CODES = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def open_database(path: Path, *, durable: bool = False) -> sqlite3.Connection:
     """Connect in autocommit mode, creating or migrating the schema first where that is needed.
 
     Args:
-        path: The database file; its folder is made if it is missing.
+        path: The database file, in a folder that exists. It is made with mode 0600 if it is missing.
         durable: Sync to disk on every commit (for changes of state). Otherwise a power cut may lose the last commits,
             never the file.
 
     Raises:
-        StateError: The file is newer than this program, corrupt, or cannot be written.
+        StateError: The file is newer than this program, corrupt, or cannot be read or written.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+    with _explained(path):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = _connect(path, durable)
+        try:
+            _bring_up_to_date(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def back_up(connection: sqlite3.Connection, folder: Path, name: str) -> Path:
+    """Copy the whole database as it is now, while others go on using it; the oldest copies are removed.
+
+    Args:
+        connection: Any connection to it.
+        folder: Where copies lie; it is made if it is missing.
+        name: Start of the copy's file name.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    copy = folder / f"{name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{time.time_ns() % 10**9:09d}.sqlite"
+    part = copy.with_suffix(".part")
+    os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))
+    target = sqlite3.connect(part)
+    try:
+        connection.backup(target)
+    finally:
+        target.close()
+    part.rename(copy)
+    for old in sorted(folder.glob(f"{name}-*.sqlite"))[:-BACKUPS_KEPT]:
+        old.unlink(missing_ok=True)
+    return copy
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say into a `StateError`."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise explain(error, path) from error
+    except OSError as error:
+        raise StateError(
+            f"cannot open {path}: {error.strerror}", "check the folder's owner, rights and space"
+        ) from error
+
+
+def explain(error: sqlite3.DatabaseError, path: Path) -> StateError:
+    """What an error of SQLite means for the operator."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _CORRUPT_CODES:
+        return StateError(
+            f"{path} is damaged ({error}); it was left as it is",
+            "run `alula db check` to see what can be saved and `alula db recover` to save it into a new file",
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return StateError(f"no space left for {path}", "free space on that disk; nothing that was stored is lost")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
+        return StateError(f"cannot write {path}: {error}", "check the folder's owner, rights, space and mount options")
+    if code == sqlite3.SQLITE_BUSY:
+        return StateError(f"{path} has been locked for {BUSY_TIMEOUT_S:.0f} s", "see who holds it: fuser " + str(path))
+    return StateError(f"{path}: {error}", "run `alula db check`")
+
+
+def _connect(path: Path, durable: bool) -> sqlite3.Connection:
+    # Each thread has connections of its own; only closing may happen elsewhere.
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA busy_timeout = 10000")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-    if connection.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
-        _migrate(connection)
     return connection
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    if (found := _version(connection)) == SCHEMA_VERSION:
+        return
+    if found > SCHEMA_VERSION:
+        raise StateError(
+            f"{path} was written by a newer Alula (schema {found}; this program knows up to {SCHEMA_VERSION})",
+            f"upgrade Alula, or move back to a copy in {path.parent / 'backups'}",
+        )
+    with _migration_lock(path):
+        if 0 < (found := _version(connection)) < SCHEMA_VERSION:
+            back_up(connection, path.parent / "backups", f"before-schema-{SCHEMA_VERSION}")
+        if found < SCHEMA_VERSION:
+            _migrate(connection)
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
@@ -42,5 +121,19 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
     from state.migrations import migrations
 
+    # Each step commits with its own record, so an interrupted migration goes on where it stopped.
     migrations.apply(sqlite_utils.Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+@contextmanager
+def _migration_lock(path: Path) -> Iterator[None]:
+    import fcntl
+
+    with (path.parent / "migration.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -16,7 +16,7 @@ def create_commands(db: "Database") -> None:
     db.execute("""
         CREATE TABLE command (
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, arguments TEXT NOT NULL, issued_by TEXT NOT NULL,
-            issued_at REAL NOT NULL, taken_at REAL, answered_at REAL, outcome TEXT, answer TEXT NOT NULL DEFAULT '{}'
+            issued_at REAL NOT NULL, answered_at REAL, outcome TEXT, answer TEXT NOT NULL DEFAULT '{}'
         )""")
     db.execute("CREATE INDEX command_open ON command (id) WHERE answered_at IS NULL")
 

@@ -17,7 +17,6 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     issued_by: str
     """Who asked: `user@host pid`."""
     issued_at: float
-    taken_at: float | None = None
     answered_at: float | None = None
     outcome: Outcome | None = None
     answer: dict[str, Any] = {}
