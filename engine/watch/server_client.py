@@ -1,6 +1,7 @@
 """Asking a server something, with an end to the time and the size of its answer."""
 
 import asyncio
+import errno
 from typing import Any
 
 import httpx
@@ -50,10 +51,13 @@ async def fetch(client: httpx.AsyncClient, url: str, timeout_s: float = TIMEOUT_
             return Answer(response.status_code, bytes(body))
     except TimeoutError:
         raise NoAnswer(f"no full answer within {timeout_s:.0f} s") from None
-    except httpx.ConnectError as error:
-        raise NoAnswer("nothing listens there", refused=True) from error
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        # httpx-aiohttp 0.2 calls a refused connection a time-out; the cause tells them apart.
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.ECONNREFUSED:
+            raise NoAnswer("nothing listens there", refused=True) from error
+        raise NoAnswer("cannot connect to that host") from error
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
-        raise NoAnswer(f"the connection broke ({type(error).__name__})") from error
+        raise NoAnswer("the connection broke off") from error
 
 
 def json_object(answer: Answer) -> dict[str, Any] | None:

@@ -6,21 +6,20 @@ from typing import Any
 from state.records.servers import Server, ServerEvent
 
 _NOT_SETTINGS = ("random_seed", "max_total_num_tokens")
-_SAME_START_S = 2.0
 
 
-def changes(before: Server, now: Server, at: float, *, counters_fell: bool = False) -> list[ServerEvent]:
+def changes(before: Server, now: Server, at: float, *, restarted: bool = False) -> list[ServerEvent]:
     """Events that lead from one state to the next.
 
     Args:
         before: The server as it was known, perhaps by an earlier engine.
         now: As it is.
         at: UTC seconds.
-        counters_fell: Whether its totals went down, which only a restart does.
+        restarted: Whether it is known to have been started anew in between.
     """
     events = []
     different = changed_flags(before.flags, now.flags) if before.flags and now.flags else ""
-    if counters_fell or _started_anew(before, now):
+    if restarted:
         how = f"with other flags: {different}" if different else "with the same flags"
         events.append(ServerEvent(url=now.url, at=at, kind="restarted", message=f"restarted {how}"))
     elif different:
@@ -41,8 +40,7 @@ def changed_flags(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     )
 
 
-def _started_anew(before: Server, now: Server) -> bool:
-    if before.started_at is not None and now.started_at is not None:
-        return abs(now.started_at - before.started_at) > _SAME_START_S
-    seeds = before.flags.get("random_seed"), now.flags.get("random_seed")
+def other_start(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two readings of a server's settings come from two starts: SGLang draws a random seed at each."""
+    seeds = before.get("random_seed"), now.get("random_seed")
     return None not in seeds and seeds[0] != seeds[1]
