@@ -24,7 +24,8 @@ def raise_alert(
         """INSERT INTO alert (rule, subject, severity, title, cause, remedy, since, last_seen_at)
            VALUES (:rule, :subject, :severity, :title, :cause, :remedy, :now, :now)
            ON CONFLICT (rule, subject) WHERE cleared_at IS NULL DO UPDATE SET severity = excluded.severity,
-             title = excluded.title, cause = excluded.cause, remedy = excluded.remedy, last_seen_at = excluded.last_seen_at""",
+             title = excluded.title, cause = excluded.cause, remedy = excluded.remedy,
+             last_seen_at = excluded.last_seen_at""",
         {
             "rule": rule, "subject": subject, "severity": severity, "title": title, "cause": cause, "remedy": remedy,
             "now": now,

@@ -1,0 +1,25 @@
+"""One engine for each state folder. The kernel drops the lock when the process ends, however it ends."""
+
+import fcntl
+import os
+from pathlib import Path
+
+
+def take_lock(path: Path) -> int | None:
+    """Lock the file; `None` where another process holds it. The lock lives as long as the returned descriptor."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def is_locked(path: Path) -> bool:
+    """Whether an engine holds the lock now."""
+    descriptor = take_lock(path)
+    if descriptor is None:
+        return True
+    os.close(descriptor)
+    return False
