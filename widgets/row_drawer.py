@@ -25,7 +25,8 @@ class RowDrawer(Generic[Record]):
         self.width = width
         self.base = base
         self.cursor = cursor
-        self.columns = [(columns[index], cells) for index, cells in fit(columns, width)]
+        # The last cell is kept for the scroll mark, so that columns do not move when rows come and go.
+        self.columns = [(columns[index], cells) for index, cells in fit(columns, max(1, width - 1))]
         self._cache: dict[Hashable, tuple[Record, Strip]] = {}
 
     def row(self, key: Hashable, record: Record, *, on_cursor: bool, thumb: bool) -> Strip:

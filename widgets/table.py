@@ -251,11 +251,16 @@ class Table(Pane[Sequence[Record]]):
 
     def _drawer_for(self, width: int) -> RowDrawer[Record]:
         base = self.visual_style
-        cursor = base + Style.parse(self.CURSOR_STYLE if self.has_focus else self.RESTING_CURSOR_STYLE)
+        cursor = base + Style.parse(self._cursor_style())
         drawer = self._drawer
         if drawer is None or (drawer.width, drawer.base, drawer.cursor) != (width, base, cursor):
             drawer = self._drawer = RowDrawer(self.columns, width, base, cursor)
         return drawer
+
+    def _cursor_style(self) -> str:
+        if self.app.no_color:
+            return "reverse" if self.has_focus else "bold underline"
+        return self.CURSOR_STYLE if self.has_focus else self.RESTING_CURSOR_STYLE
 
     def _empty_text(self) -> str:
         hidden = len(self.record or ())
