@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from state.errors import StateError
@@ -29,7 +29,7 @@ def open_database(path: Path, *, durable: bool = False) -> sqlite3.Connection:
         StateError: The file is newer than this program, corrupt, or cannot be read or written.
     """
     with _explained(path):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        _make_private_file(path)
         connection = _connect(path, durable)
         try:
             _bring_up_to_date(connection, path)
@@ -60,6 +60,14 @@ def back_up(connection: sqlite3.Connection, folder: Path, name: str) -> Path:
     for old in sorted(folder.glob(f"{name}-*.sqlite"))[:-BACKUPS_KEPT]:
         old.unlink(missing_ok=True)
     return copy
+
+
+def _make_private_file(path: Path) -> None:
+    """Make an empty file if there is none. An existing one must never be opened here: closing a second descriptor of a
+    file drops this process's POSIX locks on it, and with them the safety of connections that are open elsewhere.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 @contextmanager

@@ -1,0 +1,128 @@
+"""How a console or a script speaks to the engine: it starts one if none runs, asks, and waits for the answer."""
+
+import getpass
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+from engine.lock import is_locked
+from state import commands
+from state.database import open_database
+from state.engine import is_running, read_engine
+from state.folder import StateFolder
+from state.records.commands import Command
+from state.records.engine import Engine
+
+START_LIMIT_S = 15.0
+LOOK_S = 0.005
+
+
+class CommandRefused(Exception):
+    """The engine will not do it. The message says why, `remedy` what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class EngineUnavailable(Exception):
+    """No engine answers. The message says what was tried, `remedy` what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Client:
+    """Asks the engine of one state folder. Use one from one thread at a time."""
+
+    def __init__(self, folder: StateFolder) -> None:
+        self.folder = folder
+
+    def ensure_engine(self) -> Engine:
+        """Start an engine, detached from this terminal, unless one runs.
+
+        Raises:
+            EngineUnavailable: It did not come up.
+            StateError: The state cannot be used.
+        """
+        started: subprocess.Popen[bytes] | None = None
+        deadline = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < deadline:
+            if engine := self.running_engine():
+                return engine
+            if started is None and not is_locked(self.folder.engine_lock_path):
+                started = self._start()
+            if started is not None and started.poll() not in (None, 0, _ALREADY_RUNNING):
+                break
+            time.sleep(LOOK_S * 4)
+        raise EngineUnavailable("the engine did not start", f"look into {self.folder.engine_log_path}")
+
+    def running_engine(self) -> Engine | None:
+        """The engine, if it lives."""
+        database = open_database(self.folder.database_path)
+        try:
+            engine = read_engine(database)
+        finally:
+            database.close()
+        return engine if is_running(engine) else None
+
+    def ask(self, kind: str, arguments: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
+        """Have the engine do something, and return its answer.
+
+        A command that nobody takes in time is withdrawn, so it cannot take effect later.
+
+        Raises:
+            CommandRefused: The engine said no, or failed at it.
+            EngineUnavailable: No answer in time.
+        """
+        database = open_database(self.folder.database_path, durable=True)
+        try:
+            issued_by = f"{getpass.getuser()}@{socket.gethostname()} pid {os.getpid()}"
+            command = Command(kind=kind, arguments=arguments, issued_by=issued_by, issued_at=time.time())
+            command_id = commands.add_command(database, command)
+            deadline = time.monotonic() + timeout_s
+            while time.monotonic() < deadline:
+                found = commands.read_command(database, command_id)
+                if found is not None and found.outcome is not None:
+                    return _answer(found)
+                time.sleep(LOOK_S)
+            if not commands.withdraw_command(database, command_id):
+                found = commands.read_command(database, command_id)
+                if found is not None:
+                    return _answer(found)
+        finally:
+            database.close()
+        raise EngineUnavailable(
+            f"the engine did not answer {kind} within {timeout_s:.0f} s; the request was withdrawn",
+            "see whether it runs: alula engine status",
+        )
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        descriptor = os.open(self.folder.engine_log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "engine.daemon"],
+                cwd="/",
+                env={
+                    **os.environ,
+                    "ALULA_HOME": str(self.folder.path),
+                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+
+_ALREADY_RUNNING = 3
+
+
+def _answer(command: Command) -> dict[str, Any]:
+    if command.outcome == "done":
+        return command.answer
+    raise CommandRefused(str(command.answer.get("message", "")), str(command.answer.get("remedy", "")))

@@ -1,0 +1,39 @@
+"""Every kind of command that the engine obeys."""
+
+from typing import Any
+
+import msgspec
+
+import engine.jobs.requests
+from engine.commands import Handler, Request
+from engine.context import Refusal
+from state.alerts import acknowledge_alert
+
+
+class AlertArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of `alerts.acknowledge`."""
+
+    alert_id: int
+
+
+def acknowledge(request: Request) -> dict[str, Any]:
+    """Record that somebody has seen an alert."""
+    wanted = msgspec.convert(request.arguments, AlertArguments)
+    if not acknowledge_alert(request.database, wanted.alert_id, request.now):
+        raise Refusal(f"there is no open alert {wanted.alert_id}", "see them: alula alerts")
+    return {"alert_id": wanted.alert_id}
+
+
+def stop_engine(request: Request) -> dict[str, Any]:
+    """End the engine once this answer is stored. Jobs go on; the next engine takes them up."""
+    request.context.stopping.set()
+    return {}
+
+
+HANDLERS: dict[str, Handler] = {
+    "alerts.acknowledge": acknowledge,
+    "engine.stop": stop_engine,
+    "jobs.launch": engine.jobs.requests.launch,
+    "jobs.retry": engine.jobs.requests.retry,
+    "jobs.stop": engine.jobs.requests.stop,
+}
