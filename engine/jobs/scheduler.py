@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from engine.context import EngineContext
@@ -34,10 +35,10 @@ async def schedule_jobs(context: EngineContext) -> None:
         while True:
             context.jobs_changed.clear()
             scheduler.look()
-            try:
-                await asyncio.wait_for(context.jobs_changed.wait(), LOOK_S)
-            except TimeoutError:
-                continue
+            # Not `wait_for`: up to Python 3.11 it can swallow a cancellation that comes together with the event.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await context.jobs_changed.wait()
     finally:
         database.close()
 
