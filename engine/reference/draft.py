@@ -59,4 +59,5 @@ class Draft:
     def proposed(self, states: Floats) -> Integers:
         """The likeliest next token, as the target's id, for each state `[..., hidden]`."""
         logits = normed(states, self._norm, self.config.rms_norm_eps) @ self._head
-        return self._target_ids[logits.argmax(axis=-1)]
+        chosen: Integers = self._target_ids[logits.argmax(axis=-1)]
+        return chosen

@@ -15,7 +15,8 @@ Integers = NDArray[numpy.int64]
 def normed(states: Floats, weight: Floats, epsilon: float) -> Floats:
     """Root-mean-square norm over the last dimension."""
     mean_square = numpy.einsum("...i,...i->...", states, states)[..., None] / numpy.float32(states.shape[-1])
-    return states * (weight / numpy.sqrt(mean_square + numpy.float32(epsilon)))
+    scaled: Floats = states * (weight / numpy.sqrt(mean_square + numpy.float32(epsilon)))
+    return scaled
 
 
 class Rotary:
@@ -70,7 +71,8 @@ class Attention:
         numpy.copyto(scores, numpy.float32(-1e30), where=later[:, None, None])
         shares = softmax(scores).reshape(rows, self._key_heads, groups * columns, -1)
         mixed = (shares @ values).reshape(rows, self._key_heads, groups, columns, self._width)
-        return mixed.transpose(0, 3, 1, 2, 4).reshape(rows * columns, -1) @ self._output
+        joined: Floats = mixed.transpose(0, 3, 1, 2, 4).reshape(rows * columns, -1) @ self._output
+        return joined
 
 
 class GatedBlock:
@@ -88,11 +90,12 @@ class GatedBlock:
         gate, up = both[:, : self._inner], both[:, self._inner :]
         half = numpy.float32(0.5)
         # silu through tanh: exp overflows float32 at -88
-        return (gate * up * (half + half * numpy.tanh(gate * half))) @ self._down
+        result: Floats = (gate * up * (half + half * numpy.tanh(gate * half))) @ self._down
+        return result
 
 
 def softmax(scores: Floats) -> Floats:
     """Over the last dimension."""
-    powers = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
+    powers: Floats = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
     powers /= powers.sum(axis=-1, keepdims=True)
     return powers

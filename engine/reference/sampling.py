@@ -41,7 +41,7 @@ def probabilities(logits: Floats, settings: SamplingSettings) -> NDArray[numpy.f
     Order of the filters as in SGLang's PyTorch backend: top-k, top-p, min-p, each on the tempered distribution.
     """
     scaled = logits.astype(numpy.float64) / settings.temperature
-    shares = numpy.exp(scaled - scaled.max(axis=-1, keepdims=True))
+    shares: NDArray[numpy.float64] = numpy.exp(scaled - scaled.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
     if settings.top_k > 0 or settings.top_p < 1.0 or settings.min_p > 0.0:
         shares = _filtered(shares, settings)
@@ -86,7 +86,7 @@ def committed(
     target alone).
     """
     if settings.greedy:
-        wanted = logits.argmax(axis=-1).tolist()
+        wanted: list[int] = logits.argmax(axis=-1).tolist()
         kept = next((place for place, token in enumerate(drafted) if token != wanted[place]), len(drafted))
         return wanted[: kept + 1]
     shares = probabilities(logits, settings)
