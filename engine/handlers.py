@@ -7,6 +7,7 @@ import msgspec
 import engine.jobs.requests
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.watch.commands import server_handlers
 from state.alerts import acknowledge_alert
 
 
@@ -36,4 +37,5 @@ HANDLERS: dict[str, Handler] = {
     "jobs.launch": engine.jobs.requests.launch,
     "jobs.retry": engine.jobs.requests.retry,
     "jobs.stop": engine.jobs.requests.stop,
+    **server_handlers(),
 }

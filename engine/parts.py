@@ -1,16 +1,21 @@
 """The parts of the engine. Each runs supervised, beside the others."""
 
+from pathlib import Path
+
 from engine.commands import obey_commands
 from engine.context import EngineContext, Part
 from engine.handlers import HANDLERS
 from engine.jobs.scheduler import schedule_jobs
+from engine.watch.parts import watch_parts
 
 
 async def _obey(context: EngineContext) -> None:
     await obey_commands(context, HANDLERS)
 
 
-PARTS: tuple[Part, ...] = (
-    Part("commands", _obey),
-    Part("jobs", schedule_jobs),
-)
+def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
+    """Every part; with a recording, that is played in place of watching this host."""
+    return (Part("commands", _obey), Part("jobs", schedule_jobs), *watch_parts(recording))
+
+
+PARTS: tuple[Part, ...] = all_parts()
