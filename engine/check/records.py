@@ -26,6 +26,8 @@ class Argument(msgspec.Struct, frozen=True):
     place: Place
     raw: str | None = None
     """As written, where that differs."""
+    unresolved: tuple[str, ...] = ()
+    """Shell variables in this word whose value is not known; `text` then holds them as written."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +45,14 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     unresolved: tuple[str, ...] = ()
     """Shell variables whose value is not known."""
     pid: int | None = None
+    working_folder: str | None = None
+    """Where the server starts, if that is known."""
+    mounts: tuple[tuple[str, str], ...] = ()
+    """Folders of a container: (path inside, path on the host)."""
+    release_hint: str | None = None
+    """SGLang release that an image tag, a pin or the interpreter names."""
+    detached: tuple[Argument, ...] = ()
+    """Flags that follow the command but do not belong to it: a line continuation is broken before them."""
 
 
 class FlagValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,12 +67,18 @@ class FlagValue(msgspec.Struct, frozen=True, kw_only=True):
     place: Place | None = None
     repeated: tuple[Any, ...] = ()
     """Earlier values that this one overrode."""
+    unresolved: tuple[str, ...] = ()
+    """Shell variables that the value depends on; `value` is then not known."""
+
+
+class UnresolvedValue(Exception):
+    """A rule asked for a flag whose value depends on a shell variable that nobody set: the rule says nothing."""
 
 
 class FlagProblem(msgspec.Struct, frozen=True, kw_only=True):
     """What the server's own argument parser would refuse or drop."""
 
-    kind: Literal["unknown", "invalid", "missing_value", "ambiguous", "config_unread", "config_invalid"]
+    kind: Literal["unknown", "invalid", "missing_value", "ambiguous", "config_unread", "config_invalid", "detached"]
     spelled: str
     message: str
     nearest: str | None = None
@@ -82,8 +98,10 @@ class ServerArguments(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[FlagProblem, ...] = ()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Value of a flag; `default` where this release does not know it."""
+        """Value of a flag; `default` where this release does not know it; raises `UnresolvedValue`."""
         flag = self.flags.get(name)
+        if flag is not None and flag.unresolved:
+            raise UnresolvedValue(f"{flag.spelled or name} depends on {', '.join(flag.unresolved)}")
         return default if flag is None else flag.value
 
     def given(self, name: str) -> FlagValue | None:
@@ -141,6 +159,8 @@ class LiveServer(msgspec.Struct, frozen=True, kw_only=True):
     metrics: str | None = None
     problem: str | None = None
     """What was tried and what came back, where the server cannot be used."""
+    verifications: int | None = None
+    """How many verifications the reported accept length rests on, where the source says so."""
     hidden_width: int | None = None
     """Measured width of returned hidden states."""
 
