@@ -1,6 +1,7 @@
 """A small application with every kind of thing that Textual writes. `python -m tests.widgets.sample_app`"""
 
 import sys
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -13,7 +14,7 @@ from widgets.terminal.driver import choose_driver
 
 
 class Question(ModalScreen[None]):
-    BINDINGS = [("escape", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "Close")]
     CSS = "Question { align: center middle; } Label { border: round red; padding: 1 2; background: $surface; }"
 
     def compose(self) -> ComposeResult:
@@ -21,8 +22,8 @@ class Question(ModalScreen[None]):
 
 
 class SampleApp(App[None]):
-    CSS = "Horizontal { height: 4; } Sparkline { width: 1fr; } Static { height: 2; width: 1fr; }"
-    BINDINGS: list[BindingType] = [
+    CSS = "Horizontal { height: 4; } DataTable { height: 1fr; } Sparkline { width: 1fr; } #text { height: 2; width: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
         ("f2", "step", "Step"),
         ("f3", "ask", "Ask"),
         ("f4", "theme", "Theme"),

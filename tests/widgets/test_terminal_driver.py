@@ -1,9 +1,12 @@
 """The driver in a real terminal: the same screens as Textual's own driver, and a quiet end when the line is lost."""
 
+import os
 import re
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import psutil
 import pyte
 import pytest
 
@@ -23,24 +26,28 @@ F = {
 }
 
 
+def wait_for(session: PseudoTerminal, condition: Callable[[bytes], bool]) -> bool:
+    return session.read_until(condition, limit_s=10)
+
+
 def settle(session: PseudoTerminal) -> None:
     """Read until the program has been quiet for a while."""
-    session.read_until(lambda output: b"Quit" in output)
+    wait_for(session, lambda output: b"Quit" in output)
     while session.read(QUIET_S):
         pass
 
 
 def play(driver: str, **environment: str | None) -> PseudoTerminal:
     session = PseudoTerminal(SAMPLE, size=(90, 20), environment={"ALULA_DRIVER": driver, **environment})
-    session.read_until(lambda output: b"Quit" in output)
+    wait_for(session, lambda output: b"Quit" in output)
     for keys in (F["step"], F["step"], b"\t\x1b[B\x1b[B", F["theme"], F["ask"]):
         session.send(keys)
         session.read(QUIET_S)
-    session.read_until(lambda output: shows(output, "Really?"))
+    wait_for(session, lambda output: shows(output, "Really?"))
     session.send(b"\x1b")
-    session.read_until(lambda output: not shows(output, "Really?"))
-    session.send(F["step"] + b"\x1b[6~\x1b[6~")
-    session.read_until(lambda output: shows(output, "step 3") and shows(output, "39"))
+    wait_for(session, lambda output: not shows(output, "Really?"))
+    session.send(F["step"] + b"\x1b[6~" * 5)
+    wait_for(session, lambda output: shows(output, "step 3") and shows(output, "39"))
     return session
 
 
@@ -50,8 +57,9 @@ def shows(output: bytes, text: str) -> bool:
 
 def agree(one: PseudoTerminal, other: PseudoTerminal) -> bool:
     """Whether both come to show the same; frames may still be on their way."""
-    return one.read_until(
-        lambda output: bool(other.read(0.05) or True) and shown(screen_of(output)) == shown(screen_of(other.output))
+    return wait_for(
+        one,
+        lambda output: bool(other.read(0.05) or True) and shown(screen_of(output)) == shown(screen_of(other.output)),
     )
 
 
@@ -63,7 +71,7 @@ def screen_of(output: bytes, width: int = 90, height: int = 20) -> pyte.Screen:
 
 def drawn(output: bytes) -> str:
     """Without the keyboard protocol, which pyte takes for a cursor restore."""
-    return re.sub(r"\x1b\[[<>=?][0-9;]*u|\x1b\[\?[0-9]+\$p", "", output.decode())
+    return re.sub(r"\x1b\[[<>=?][0-9;]*u|\x1b\[\?[0-9]+\$p", "", output.decode(errors="ignore"))
 
 
 @pytest.mark.parametrize(
@@ -111,40 +119,35 @@ def test_after_a_resize_the_screen_is_drawn_afresh(session: PseudoTerminal) -> N
         text = "\n".join(screen_of(output[before:], 70, 14).display)
         return "SampleApp" in text and "Step" in text
 
-    assert session.read_until(complete)
+    assert wait_for(session, complete)
 
 
 def test_suspended_and_resumed_it_shows_the_same(session: PseudoTerminal) -> None:
-    import os
-    import signal
-
-    import psutil
-
     before = shown(screen_of(session.output))
     os.kill(session.pid, signal.SIGTSTP)
-    session.read_until(lambda _: psutil.Process(session.pid).status() == psutil.STATUS_STOPPED)
+    wait_for(session, lambda _: psutil.Process(session.pid).status() == psutil.STATUS_STOPPED)
     assert b"\x1b[?1049l" in session.output
     length = len(session.output)
     os.kill(session.pid, signal.SIGCONT)
-    session.read_until(lambda output: b"SampleApp" in output[length:])
-    assert session.read_until(lambda output: shown(screen_of(output[length:])) == before)
+    wait_for(session, lambda output: b"SampleApp" in output[length:])
+    assert wait_for(session, lambda output: shown(screen_of(output[length:])) == before)
 
 
 def test_the_clipboard_and_the_bell_reach_the_terminal(session: PseudoTerminal) -> None:
     session.send(F["copy"])
-    assert session.read_until(lambda output: b"\x1b]52;c;dG8gdGhlIGNsaXBib2FyZA==" in output)
+    assert wait_for(session, lambda output: b"\x1b]52;c;dG8gdGhlIGNsaXBib2FyZA==" in output)
 
 
 def test_pasted_text_arrives(session: PseudoTerminal) -> None:
     session.send(b"\x1b[200~pasted words\x1b[201~")
-    assert session.read_until(lambda output: shows(output, "pasted words"))
+    assert wait_for(session, lambda output: shows(output, "pasted words"))
 
 
 def test_a_lone_escape_arrives(session: PseudoTerminal) -> None:
     session.send(F["ask"])
-    assert session.read_until(lambda output: shows(output, "Really?"))
+    assert wait_for(session, lambda output: shows(output, "Really?"))
     session.send(b"\x1b")
-    assert session.read_until(lambda output: not shows(output, "Really?"))
+    assert wait_for(session, lambda output: not shows(output, "Really?"))
 
 
 def test_without_colour_no_colour_code_is_sent() -> None:

@@ -105,6 +105,9 @@ class Painter:
         if token.value == "n" and self._place is not None and self._place[1] + 1 >= self._shadow.height:
             self._pass_on(token.raw)  # the screen scrolls
             return
+        if self._place is not None and self._place[0] >= self._shadow.width and token.value[0] in "ABCDEFG`db":
+            self._settle()  # how a cursor leaves the edge differs between terminals
+            self._pen.position = self._place = None
         place = moved(self._place, token.value, self._shadow.width, self._shadow.height)
         if place is None:
             self._pen.pass_on(token.raw)
@@ -118,12 +121,19 @@ class Painter:
         self._place = None
 
     def _settle(self) -> None:
-        if self._place is not None:
-            x, y = self._place
-            self._pen.move(self._shadow, min(x, self._shadow.width - 1), y)
+        """Put the real cursor where the application believes it to be."""
+        if self._place is None:
+            return
+        x, y = self._place
+        if x < self._shadow.width:
+            self._pen.move(self._shadow, x, y)
+        elif (last := self._shadow.last_character(y)) is not None:
+            # Only writing the last cell leaves the cursor behind the edge.
+            self._pen.write(self._shadow, *last)
 
     def _finished(self) -> str:
-        self._settle()
+        if self._place is not None and self._place[0] < self._shadow.width:
+            self._settle()
         output = self._pen.take()
         return f"{SYNC_START}{output}{SYNC_END}" if len(output) >= LEAST_SYNCHRONISED else output
 

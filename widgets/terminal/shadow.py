@@ -25,6 +25,12 @@ class Shadow:
         """Whether a run of cells is entirely inside and starts with a character of its own."""
         return 0 <= y < self.height and x >= 0 and x + len(cells) <= self.width and bool(cells[0].width)
 
+    def last_character(self, y: int) -> tuple[int, int, Cell] | None:
+        """The place and cell of what stands at the right edge of a row; `None` where that is not known."""
+        x = self.width - (2 if self.width > 1 and self.rows[y][-1] is CONTINUATION else 1)
+        cell = self.rows[y][x]
+        return None if cell is None else (x, y, cell)
+
     def put(self, x: int, y: int, cell: Cell) -> None:
         """A cell was written. The other half of a wide character that it covered is lost."""
         row = self.rows[y]
