@@ -141,6 +141,13 @@ class PseudoTerminal:
 
 
 def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
-    usual = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "NO_COLOR": None, "TMUX": None}
+    usual: dict[str, str | None] = {
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LC_ALL": "C.UTF-8",
+        "NO_COLOR": None,
+        "TMUX": None,
+    }
+    usual |= {"LINES": None, "COLUMNS": None}
     merged = {**os.environ, **usual, **changes}
     return {name: value for name, value in merged.items() if value is not None}

@@ -22,7 +22,10 @@ class Question(ModalScreen[None]):
 
 
 class SampleApp(App[None]):
-    CSS = "Horizontal { height: 4; } DataTable { height: 1fr; } Sparkline { width: 1fr; } #text { height: 2; width: 1fr; }"
+    CSS = """
+    Horizontal { height: 4; } DataTable { height: 1fr; }
+    Sparkline { width: 1fr; } #text { height: 2; width: 1fr; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         ("f2", "step", "Step"),
         ("f3", "ask", "Ask"),

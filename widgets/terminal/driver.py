@@ -91,6 +91,14 @@ class DiffDriver(LinuxDriver):
             self._resized = True
         super().process_message(message)
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Ask the terminal first: LINES and COLUMNS in the environment do not follow a resize."""
+        with contextlib.suppress(OSError):
+            width, height = os.get_terminal_size(self.fileno)
+            if width and height:
+                return width, height
+        return super()._get_terminal_size()
+
     def _connection_lost(self) -> None:
         if not self._lost:
             self._lost = True
