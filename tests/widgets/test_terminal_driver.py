@@ -125,8 +125,8 @@ def test_after_a_resize_the_screen_is_drawn_afresh(session: PseudoTerminal) -> N
 def test_suspended_and_resumed_it_shows_the_same(session: PseudoTerminal) -> None:
     before = shown(screen_of(session.output))
     os.kill(session.pid, signal.SIGTSTP)
-    wait_for(session, lambda _: psutil.Process(session.pid).status() == psutil.STATUS_STOPPED)
-    assert b"\x1b[?1049l" in session.output
+    assert wait_for(session, lambda output: b"\x1b[?1049l" in output)
+    assert wait_for(session, lambda _: psutil.Process(session.pid).status() == psutil.STATUS_STOPPED)
     length = len(session.output)
     os.kill(session.pid, signal.SIGCONT)
     wait_for(session, lambda output: b"SampleApp" in output[length:])
