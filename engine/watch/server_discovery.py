@@ -78,7 +78,7 @@ def look_at(pid: int) -> FoundServer | None:
 
 def recognise(arguments: Sequence[str]) -> tuple[str, int] | None:
     """Framework and default port from a command line; `None` for anything that is no server."""
-    names = [argument.rsplit("/", 1)[-1] for argument in arguments[:4]]
+    names = [argument.rsplit("/", 1)[-1] for argument in arguments[:5]]
     for first, second in pairwise(names):
         if (first, second) in _COMMANDS:
             return _COMMANDS[first, second]

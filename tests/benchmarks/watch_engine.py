@@ -6,13 +6,13 @@ python -m tests.benchmarks.watch_engine [SECONDS]
 import asyncio
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import psutil
+from aiohttp import web
 
 from state.database import open_database
 from state.records.servers import Server
@@ -33,7 +33,7 @@ class LoadedSglang(RecordedSglang):
             self.metrics = page.read_text()
         self.polls = 0
 
-    async def __call__(self, request):  # type: ignore[no-untyped-def]
+    async def __call__(self, request: web.Request) -> web.StreamResponse:
         if request.path == "/metrics":
             self.polls += 1
             self.set("num_running_reqs", 32)
@@ -56,12 +56,12 @@ async def measure(seconds: float) -> None:
                     add_server(database, Server(url=url, found_by="url", seen_at=time.time(), health="starting"))
             environment = os.environ | {"ALULA_HOME": str(home), "FAKE_NVML": str(folder / "script"),
                                         "LD_LIBRARY_PATH": str(library.parent)}  # fmt: skip
-            engine = subprocess.Popen([sys.executable, "-m", "engine.daemon"], env=environment)
+            engine = await asyncio.create_subprocess_exec(sys.executable, "-m", "engine.daemon", env=environment)
             try:
                 await report(psutil.Process(engine.pid), home / "alula.sqlite", seconds)
             finally:
                 engine.terminate()
-                engine.wait()
+                await engine.wait()
 
 
 async def report(process: psutil.Process, database: Path, seconds: float) -> None:
