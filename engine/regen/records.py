@@ -1,0 +1,92 @@
+"""What a regeneration reads, asks and stores."""
+
+from typing import Any, Literal
+
+import msgspec
+
+FailureKind = Literal[
+    "timeout", "refused_by_server", "context_too_long", "not_allowed", "not_found", "redirected", "rubbish_answer",
+    "empty_answer", "too_large", "server_error", "connection_lost",
+]  # fmt: skip
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One turn of a conversation, as SpecForge's training parser reads it (a6b6b02, specforge/data/parse.py)."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+    reasoning_content: str | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+
+
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A prompt: at most one system message, then the user's turns. What the assistant said in the input is dropped."""
+
+    id: str
+    users: tuple[str, ...]
+    system: str | None = None
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """An input record that cannot be used, where it stands, and what to do about it."""
+
+    file: str
+    line: int
+    reason: str
+    remedy: str
+
+
+class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the server is asked to sample. `None` leaves it to the server's default."""
+
+    max_tokens: int = 4096
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is: fixed when it starts, kept in its folder as `plan.json`."""
+
+    name: str
+    inputs: tuple[str, ...]
+    server_url: str
+    model: str
+    """As the server names it. A server that comes back with another model pauses the run."""
+    sampling: Sampling
+    concurrency: int
+    limit: int | None = None
+    created_at: float
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample answered in all its turns."""
+
+    number: int
+    """The sample's place in the run, from 1."""
+    assistants: tuple[Message, ...]
+    finish_reasons: tuple[str, ...]
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample that could not be answered, after all tries."""
+
+    number: int
+    kind: FailureKind
+    message: str
+    tries: int
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run's store holds."""
+
+    total: int
+    rejected: int
+    done: int
+    cut_by_length: int
+    prompt_tokens: int
+    completion_tokens: int
+    failed: dict[str, int]
