@@ -1,0 +1,188 @@
+"""A run's own SQLite file: its samples, and what became of each. One row for a sample, so nothing is stored twice.
+
+It lies in the run folder, apart from the state database, and holds all that a run needs to go on after any crash.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from engine.regen.reading import read_samples
+from engine.regen.records import Answer, Failure, Message, Rejection, Sample, Tally
+
+FILE_NAME = "answers.sqlite"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS source (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, records INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS sample (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
+    line INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rejection (file TEXT NOT NULL, line INTEGER NOT NULL, reason TEXT NOT NULL,
+    remedy TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS outcome (number INTEGER PRIMARY KEY REFERENCES sample (number), kind TEXT NOT NULL,
+    message TEXT NOT NULL, tries INTEGER NOT NULL, finish_reasons TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+    completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS answer (number INTEGER PRIMARY KEY REFERENCES sample (number), body BLOB NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS outcome_kind ON outcome (kind, completion_tokens, prompt_tokens, finish_reasons);
+"""
+
+
+class Store:
+    """The samples and answers of one run. A connection belongs to one thread."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
+        path = folder / FILE_NAME
+        if read_only:
+            self.database = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30, isolation_level=None)
+        else:
+            self.database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self.database.execute("PRAGMA journal_mode = WAL")
+            self.database.execute("PRAGMA synchronous = FULL")
+            self.database.executescript(_SCHEMA)
+            path.chmod(0o600)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def has_source(self, path: Path) -> bool:
+        """Whether an input file was taken in whole."""
+        return self.database.execute("SELECT 1 FROM source WHERE path = ?", [str(path)]).fetchone() is not None
+
+    def take_in(self, path: Path, sha256: str, prefix: str, limit: int | None) -> None:
+        """Take in all records of an input file, or none of them where this is interrupted.
+
+        Args:
+            path: The input file.
+            sha256: Its hash, for the manifest.
+            prefix: Put before each id, so that the ids of several files do not clash.
+            limit: At most so many samples in the whole run.
+        """
+        self.database.execute("BEGIN IMMEDIATE")
+        try:
+            records = 0
+            total = self.database.execute("SELECT count(*) FROM sample").fetchone()[0]
+            for line, found in read_samples(path):
+                if limit is not None and total >= limit:
+                    break
+                records += 1
+                if isinstance(found, Rejection):
+                    self._reject(found)
+                else:
+                    total += self._add(found, path, line, prefix)
+            self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
+        except BaseException:
+            self.database.execute("ROLLBACK")
+            raise
+        self.database.execute("COMMIT")
+
+    def pending(self, after: int, count: int) -> list[tuple[int, Sample]]:
+        """The next samples without an outcome, by number."""
+        sql = """SELECT number, body FROM sample s WHERE number > ?
+            AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.number = s.number) ORDER BY number LIMIT ?"""
+        rows = self.database.execute(sql, [after, count])
+        return [(number, msgspec.json.decode(body, type=Sample)) for number, body in rows]
+
+    def write(self, results: Sequence[Answer | Failure]) -> None:
+        """Store outcomes, all or none, synced to disk. One that a sample has already is kept."""
+        self.database.execute("BEGIN IMMEDIATE")
+        try:
+            for result in results:
+                self._write(result)
+        except BaseException:
+            self.database.execute("ROLLBACK")
+            raise
+        self.database.execute("COMMIT")
+
+    def forget_failures(self, kind: str | None = None) -> int:
+        """Make failed samples pending again; returns how many."""
+        sql = "DELETE FROM outcome WHERE kind != 'done'" + (" AND kind = ?" if kind else "")
+        return self.database.execute(sql, [kind] if kind else []).rowcount
+
+    def tally(self) -> Tally:
+        """Counts of everything."""
+        one = self.database.execute
+        kinds = dict(one("SELECT kind, count(*) FROM outcome GROUP BY kind").fetchall())
+        done = kinds.pop("done", 0)
+        tokens = one(
+            "SELECT total(completion_tokens), total(prompt_tokens) FROM outcome WHERE kind = 'done'"
+        ).fetchone()
+        cut = one("SELECT count(*) FROM outcome WHERE kind = 'done' AND finish_reasons LIKE '%length%'").fetchone()[0]
+        return Tally(
+            total=one("SELECT count(*) FROM sample").fetchone()[0],
+            rejected=one("SELECT count(*) FROM rejection").fetchone()[0],
+            done=done,
+            cut_by_length=cut,
+            prompt_tokens=int(tokens[1]),
+            completion_tokens=int(tokens[0]),
+            failed=kinds,
+        )
+
+    def answers(self) -> Iterator[tuple[Sample, tuple[Message, ...], tuple[str, ...]]]:
+        """Every answered sample with its assistant turns and finish reasons, by number.
+
+        Raises:
+            ValueError: An answer is not what was stored.
+        """
+        sql = """SELECT s.number, s.body, a.body, a.checksum, o.finish_reasons FROM answer a
+            JOIN sample s USING (number) JOIN outcome o USING (number) ORDER BY number"""
+        for number, sample, body, checksum, reasons in self.database.execute(sql):
+            if zlib.crc32(body) != checksum:
+                raise ValueError(f"the stored answer of sample {number} is damaged")
+            messages = msgspec.json.decode(body, type=tuple[Message, ...])
+            yield msgspec.json.decode(sample, type=Sample), messages, tuple(reasons.split(","))
+
+    def rejections(self) -> Iterator[Rejection]:
+        """Input records that could not be used."""
+        for row in self.database.execute("SELECT file, line, reason, remedy FROM rejection ORDER BY rowid"):
+            yield Rejection(*row)
+
+    def failures(self, count: int = 100) -> list[tuple[str, str, str]]:
+        """Id, kind and message of failed samples."""
+        sql = """SELECT s.id, o.kind, o.message FROM outcome o JOIN sample s USING (number)
+            WHERE o.kind != 'done' ORDER BY o.kind, o.number LIMIT ?"""
+        return self.database.execute(sql, [count]).fetchall()
+
+    def sources(self) -> list[tuple[str, str, int]]:
+        """Path, SHA-256 and record count of each input."""
+        return self.database.execute("SELECT path, sha256, records FROM source ORDER BY rowid").fetchall()
+
+    def _add(self, sample: Sample, path: Path, line: int, prefix: str) -> int:
+        named = msgspec.structs.replace(sample, id=prefix + sample.id)
+        try:
+            self.database.execute(
+                "INSERT INTO sample (id, source, line, body) VALUES (?, ?, ?, ?)",
+                [named.id, str(path), line, msgspec.json.encode(named).decode()],
+            )
+        except sqlite3.IntegrityError:
+            self._reject(self._duplicate(named, path, line))
+            return 0
+        return 1
+
+    def _duplicate(self, sample: Sample, path: Path, line: int) -> Rejection:
+        row = self.database.execute("SELECT source, line, body FROM sample WHERE id = ?", [sample.id]).fetchone()
+        same = msgspec.json.decode(row[2], type=Sample) == sample
+        what = "the same prompt" if same else "another prompt"
+        remedy = "nothing to do: it is asked once" if same else "give each record an id of its own"
+        return Rejection(str(path), line, f"the id {sample.id[:80]!r} with {what} stands in {row[0]}:{row[1]}", remedy)
+
+    def _reject(self, rejection: Rejection) -> None:
+        self.database.execute("INSERT INTO rejection VALUES (?, ?, ?, ?)", msgspec.structs.astuple(rejection))
+
+    def _write(self, result: Answer | Failure) -> None:
+        insert = "INSERT INTO outcome VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        if isinstance(result, Failure):
+            self.database.execute(
+                insert, [result.number, result.kind, result.message[:500], result.tries, "", 0, 0, 0.0]
+            )
+            return
+        reasons = ",".join(result.finish_reasons)
+        cursor = self.database.execute(
+            insert,
+            [result.number, "done", "", 1, reasons, result.prompt_tokens, result.completion_tokens, result.seconds],
+        )
+        if cursor.rowcount == 1:
+            body = msgspec.json.encode(result.assistants)
+            self.database.execute("INSERT INTO answer VALUES (?, ?, ?)", [result.number, body, zlib.crc32(body)])
