@@ -3,9 +3,11 @@
 import getpass
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 from engine.lock import is_locked
@@ -18,6 +20,8 @@ from state.records.engine import Engine
 
 START_LIMIT_S = 15.0
 LOOK_S = 0.005
+ENGINE_LOOK_S = 0.25
+"""How often one who waits for an answer makes sure that there is an engine to give it."""
 
 
 class CommandRefused(Exception):
@@ -56,8 +60,10 @@ class Client:
                 return engine
             if started is None and not is_locked(self.folder.engine_lock_path):
                 started = self._start()
-            if started is not None and started.poll() not in (None, 0, _ALREADY_RUNNING):
-                break
+            if started is not None and (code := started.poll()) is not None:
+                if code not in (0, _ALREADY_RUNNING):
+                    break
+                started = None  # another engine was there first; if it ends too, the next look starts one
             time.sleep(LOOK_S * 4)
         raise EngineUnavailable("the engine did not start", f"look into {self.folder.engine_log_path}")
 
@@ -73,33 +79,49 @@ class Client:
     def ask(self, kind: str, arguments: dict[str, Any], timeout_s: float = 5.0) -> dict[str, Any]:
         """Have the engine do something, and return its answer.
 
-        A command that nobody takes in time is withdrawn, so it cannot take effect later.
+        A command that nobody takes in time is withdrawn, so it cannot take effect later. One that an engine left
+        unanswered when it died is for the next engine, which is started here.
 
         Raises:
             CommandRefused: The engine said no, or failed at it.
-            EngineUnavailable: No answer in time.
+            EngineUnavailable: No answer in time, or nothing to stop.
+            StateError: The state cannot be used.
         """
-        database = open_database(self.folder.database_path, durable=True)
-        try:
+        with closing(open_database(self.folder.database_path, durable=True)) as database:
             issued_by = f"{getpass.getuser()}@{socket.gethostname()} pid {os.getpid()}"
             command = Command(kind=kind, arguments=arguments, issued_by=issued_by, issued_at=time.time())
             command_id = commands.add_command(database, command)
-            deadline = time.monotonic() + timeout_s
-            while time.monotonic() < deadline:
+            try:
+                found = self._wait(database, command_id, kind, time.monotonic() + timeout_s)
+            finally:
+                withdrawn = commands.withdraw_command(database, command_id)
+            if not withdrawn:
                 found = commands.read_command(database, command_id)
-                if found is not None and found.outcome is not None:
-                    return _answer(found)
-                time.sleep(LOOK_S)
-            if not commands.withdraw_command(database, command_id):
-                found = commands.read_command(database, command_id)
-                if found is not None:
-                    return _answer(found)
-        finally:
-            database.close()
+        if found is not None and found.outcome is not None:
+            return _answer(found)
         raise EngineUnavailable(
             f"the engine did not answer {kind} within {timeout_s:.0f} s; the request was withdrawn",
             "see whether it runs: alula engine status",
         )
+
+    def _wait(self, database: sqlite3.Connection, command_id: int, kind: str, deadline: float) -> Command | None:
+        look_for_engine_at = 0.0
+        while (now := time.monotonic()) < deadline:
+            found = commands.read_command(database, command_id)
+            if found is None or found.outcome is not None:
+                return found
+            if now >= look_for_engine_at:
+                look_for_engine_at = now + ENGINE_LOOK_S
+                self._keep_engine(kind)
+            time.sleep(LOOK_S)
+        return None
+
+    def _keep_engine(self, kind: str) -> None:
+        if is_locked(self.folder.engine_lock_path):
+            return
+        if kind == "engine.stop":
+            raise EngineUnavailable("no engine runs", "there is nothing to stop")
+        self.ensure_engine()
 
     def _start(self) -> "subprocess.Popen[bytes]":
         descriptor = os.open(self.folder.engine_log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
