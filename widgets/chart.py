@@ -1,0 +1,85 @@
+"""A line chart with axes, for an opened view. A drawing costs some 13 ms, so there is one in five seconds at most."""
+
+import time
+from typing import Any
+
+import msgspec
+from textual_plotext import PlotextPlot
+
+from state.outside_text import plain_line
+from widgets.glyphs import ascii_only
+
+REDRAW_S = 5.0
+"""At 1 Hz a chart of 160x48 sends more than the whole rest of the console."""
+
+_TICKS = 6
+_DAY_S = 86_400
+
+
+class Series(msgspec.Struct, frozen=True):
+    """One line of a chart."""
+
+    name: str
+    points: tuple[tuple[float, float | None], ...]
+    """Times in seconds since the epoch, ascending, and values; `None` breaks the line."""
+
+
+class ChartRecord(msgspec.Struct, frozen=True):
+    """All that a chart draws."""
+
+    title: str
+    unit: str
+    series: tuple[Series, ...]
+
+
+class Chart(PlotextPlot):
+    """Draws the record of the last call of `show`."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self.record: ChartRecord | None = None
+        self._drawn_at = float("-inf")
+
+    def show(self, record: ChartRecord) -> None:
+        """Take a new record. It is drawn at once where the last drawing is old enough, else with a later call."""
+        changed_subject = self.record is None or record.title != self.record.title
+        due = time.monotonic() - self._drawn_at >= REDRAW_S
+        if record == self.record or not (due or changed_subject):
+            return
+        self.record = record
+        self._drawn_at = time.monotonic()
+        self._fill_plot(record)
+        self.refresh()
+
+    def _fill_plot(self, record: ChartRecord) -> None:
+        plot: Any = self.plt
+        plot.clear_data()
+        plot.title(plain_line(record.title))
+        plot.ylabel(plain_line(record.unit))
+        marker = "*" if ascii_only() else "braille"
+        for series in record.series:
+            label = plain_line(series.name) if len(record.series) > 1 else None
+            for index, run in enumerate(unbroken(series.points)):
+                plot.plot(*zip(*run, strict=True), marker=marker, label=label if index == 0 else None)
+        times = [at for series in record.series for at, value in series.points if value is not None]
+        if times:
+            plot.xticks(*ticks(min(times), max(times)))
+
+
+def unbroken(points: tuple[tuple[float, float | None], ...]) -> list[list[tuple[float, float]]]:
+    """The stretches of points between gaps."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for at, value in points:
+        if value is None:
+            runs.append([])
+        else:
+            runs[-1].append((at, value))
+    return [run for run in runs if run]
+
+
+def ticks(start: float, end: float) -> tuple[list[float], list[str]]:
+    """Places on the time axis and their local times: with the date from a day on, with seconds below ten minutes."""
+    span = end - start
+    form = "%d %b %H:%M" if span >= _DAY_S else "%H:%M:%S" if span < 600 else "%H:%M"
+    places = [start + span * step / (_TICKS - 1) for step in range(_TICKS)] if span > 0 else [start]
+    return places, [time.strftime(form, time.localtime(place)) for place in places]
