@@ -42,6 +42,7 @@ async def serve_reference(settings: ServerSettings) -> AsyncIterator[str]:
         await _listen(runner, settings)
         service.start()
         address = runner.addresses[0]
+        service.port = address[1]
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         yield f"http://{host}:{address[1]}"
         await service.close()

@@ -85,6 +85,7 @@ class Service:
         self.vocabulary = Vocabulary(settings.model_path)
         self.figures = Figures(settings.model_name)
         self.started_at = time.time()
+        self.port = settings.port
         slots, context = settings.max_running_requests, self.context_length
         steps = 0
         if self.speculation is None:

@@ -39,7 +39,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_return_hidden_states: bool = False
     decode_log_interval: int = 40
     """Decode steps between two log lines."""
-    random_seed: int | None = None
     api_key: str | None = None
     log_level: str = "info"
 

@@ -70,8 +70,9 @@ class TextStream:
         text = self._vocabulary.decode(self._tokens)
         settled = len(text.rstrip(REPLACEMENT)) if text.endswith(REPLACEMENT) else len(text)
         for stop in self._stops:
-            kept = range(min(len(stop), settled), 0, -1)
-            settled -= next((count for count in kept if stop.startswith(text[settled - count : settled])), 0)
+            whole = text.find(stop)
+            begun = (count for count in range(min(len(stop), settled), 0, -1) if text[:settled].endswith(stop[:count]))
+            settled = min(settled, whole) if whole >= 0 else settled - next(begun, 0)
         fresh = text[self._given : settled]
         self._given = max(self._given, settled)
         return fresh

@@ -59,11 +59,14 @@ def meta_info(service: Service, answer: Answer) -> dict[str, Any]:
 
 
 def _speculative(request: Request, count: int, num_steps: int) -> dict[str, Any]:
+    """Accept length counts the prompt's own first token too, as in SGLang; absent before a verification."""
     verifications, correct = request.verifications, request.correct_drafts
+    if not verifications:
+        return {}
     proposed = verifications * num_steps
     return {
-        "spec_accept_rate": correct / proposed if proposed else 0.0,
-        "spec_accept_length": count / verifications if verifications else 0.0,
+        "spec_accept_rate": correct / proposed,
+        "spec_accept_length": count / verifications,
         "spec_num_correct_drafts": correct,
         "spec_num_proposed_drafts": proposed,
         "spec_verify_ct": verifications,

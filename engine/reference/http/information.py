@@ -114,6 +114,7 @@ def _arguments(service: Service) -> dict[str, Any]:
     given: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
     given.pop("api_key")
     return given | {
+        "port": service.port,
         "tokenizer_path": str(settings.model_path),
         "served_model_name": settings.model_name,
         "dtype": "float32",
