@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from engine.check.flags.release import version_key
 from engine.check.flags.table import Flag, ReleaseRange, Tables
 from engine.check.flags.wheel_source import Evaluator, WheelSource, assignments, or_else
 
@@ -39,7 +40,9 @@ def main(wheels: list[Path]) -> None:
             raise SystemExit(f"{wheel}: not an sglang wheel")
         found[named["release"]] = extract(wheel)
     DATA.write_bytes(lines_of(merge(found)))
-    sys.stdout.write(f"{DATA}: {len(found)} releases, {len({f for flags in found.values() for f in map(repr, flags)})} flags\n")
+    sys.stdout.write(
+        f"{DATA}: {len(found)} releases, {len({f for flags in found.values() for f in map(repr, flags)})} flags\n"
+    )
 
 
 def extract(wheel: Path) -> list[Flag]:
@@ -71,11 +74,6 @@ def merge(found: dict[str, list[Flag]]) -> Tables:
     return Tables(tuple(releases), tuple(sorted(ranged, key=lambda flag: (flag.dest, flag.options, flag.runs))))
 
 
-def version_key(release: str) -> tuple[int, ...]:
-    """Orders releases: `0.5.4.post3` after `0.5.4`, before `0.5.5`."""
-    return tuple(int(part) for part in re.findall(r"\d+", release))
-
-
 def lines_of(tables: Tables) -> bytes:
     """The data file: JSON with one flag a line, so that a change can be reviewed."""
     head = b'{"releases":' + msgspec.json.encode(tables.releases) + b',"flags":[\n'
@@ -105,7 +103,11 @@ def _registrations(source: WheelSource) -> Iterator[tuple[ast.Call, dict[str, as
         if isinstance(node, ast.FunctionDef) and node.name == "add_cli_args":
             local = assignments(node)
             for call in ast.walk(node):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+                if (
+                    isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Attribute)
+                    and call.func.attr == "add_argument"
+                ):
                     yield call, local
 
 
@@ -173,7 +175,10 @@ class _FlagReader:
         if isinstance(given.get("action_kwargs"), ast.Dict):
             extra = given["action_kwargs"]
             assert isinstance(extra, ast.Dict)
-            given = {**given, **{k.value: v for k, v in zip(extra.keys, extra.values, strict=True) if isinstance(k, ast.Constant)}}
+            given = {
+                **given,
+                **{k.value: v for k, v in zip(extra.keys, extra.values, strict=True) if isinstance(k, ast.Constant)},
+            }
         if "type_parser" in given:
             given = {**given, "type": given["type_parser"]}
             if given.get("nargs") is not None and isinstance(given["nargs"], ast.Constant) and "choices" not in given:
@@ -203,7 +208,12 @@ class _FlagReader:
         if name != "DeprecatedAction":
             return ACTIONS.get(str(name), "store")
         _, body = self._source.find(module, "DeprecatedAction")
-        refuses = any(isinstance(statement, ast.Raise) for f in ast.walk(body) if isinstance(f, ast.FunctionDef) for statement in f.body)
+        refuses = any(
+            isinstance(statement, ast.Raise)
+            for f in ast.walk(body)
+            if isinstance(f, ast.FunctionDef)
+            for statement in f.body
+        )
         return "removed" if refuses or "error_message" in given else "ignored"
 
     def _constant(self, given: dict[str, ast.expr], name: str, module: str, local: dict[str, ast.expr]) -> Any:

@@ -45,7 +45,11 @@ class WheelSource:
             found = self._definition(node, name)
             if found is not None:
                 return module, found
-            if isinstance(node, ast.ImportFrom) and node.module and any((a.asname or a.name) == name for a in node.names):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and any((a.asname or a.name) == name for a in node.names)
+            ):
                 original = next(a.name for a in node.names if (a.asname or a.name) == name)
                 return self.find(node.module, original, depth + 1)
         raise NotConstant(name)

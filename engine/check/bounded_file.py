@@ -1,0 +1,76 @@
+"""Reads text files from outside with bounds: size, kind of file, binary content."""
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.check.errors import SourceUnreadable
+from engine.check.records import Place
+
+MAX_BYTES = 4 * 1024 * 1024
+"""A launch script or manifest is a few kilobytes; a log is read from both ends."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a regular file of at most `MAX_BYTES`; raises `SourceUnreadable`."""
+    return decode(_read(path), str(path))
+
+
+def read_ends(path: Path, head_bytes: int = MAX_BYTES, tail_bytes: int = MAX_BYTES // 4) -> str:
+    """The beginning and the end of a file that may be long (a log); raises `SourceUnreadable`."""
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(head_bytes)
+        if size > head_bytes:
+            file.seek(max(head_bytes, size - tail_bytes))
+            data += b"\n" + file.read(tail_bytes)
+    return decode(data, str(path))
+
+
+def read_stream(stream: BinaryIO, name: str) -> str:
+    """The text of standard input, at most `MAX_BYTES`; raises `SourceUnreadable`."""
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SourceUnreadable(_too_large(f"more than {MAX_BYTES}"), Place(name))
+    return decode(data, name)
+
+
+def decode(data: bytes, name: str) -> str:
+    """UTF-8 text; raises `SourceUnreadable` with the line of the first byte that is no text."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    zero = data.find(b"\0")
+    if zero >= 0:
+        raise SourceUnreadable("a binary file, not a launch script", Place(name, data.count(b"\n", 0, zero) + 1))
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SourceUnreadable(f"byte {data[error.start]:#04x} is not UTF-8 text", Place(name, line)) from None
+
+
+def _read(path: Path) -> bytes:
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SourceUnreadable(_too_large(str(max(size, len(data)))), Place(str(path)))
+    return data
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open without waiting for a pipe's other end, and refuse what is no regular file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceUnreadable(f"cannot be read: {reason}", Place(str(path))) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SourceUnreadable("not a regular file", Place(str(path)))
+    return os.fdopen(descriptor, "rb")
+
+
+def _too_large(size: str) -> str:
+    return f"{size} bytes: a launch file has at most {MAX_BYTES}"

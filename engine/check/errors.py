@@ -1,0 +1,17 @@
+"""Errors of the readers: what could not be read, where, and why."""
+
+from engine.check.records import Place
+
+
+class SourceUnreadable(Exception):
+    """A launch source that cannot be checked."""
+
+    def __init__(self, message: str, place: Place, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        at = "".join(f":{part}" for part in (self.place.line, self.place.column) if part is not None)
+        return f"{self.place.source}{at}: {self.message}"

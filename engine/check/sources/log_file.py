@@ -1,0 +1,78 @@
+"""A server's log: the arguments it resolved, and the accept lengths it reported.
+
+Formats: `server_args=ServerArgs(model_path='...', ...)` (0.4.6 to 0.5.2x), `server_args={'model_path': ...}` (0.5.23),
+`Decode batch ... accept len: x.xx` (all; 0.5.23, srt/observability).
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from engine.check.records import LiveServer
+
+STARTS = re.compile(r"server_args=(ServerArgs\(|\{)")
+ACCEPT = re.compile(r"Decode batch\b[^\n]*?\baccept len: (\d+(?:\.\d+)?)")
+CAPTION = re.compile(
+    r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]*(?:Decode batch|server_args=|Load weight)", re.MULTILINE
+)
+DEFAULT_INTERVAL = 40
+MAX_ARGUMENTS_TEXT = 200_000
+
+
+def is_log(text: str) -> bool:
+    """Whether a text looks like a server's log."""
+    return STARTS.search(text) is not None or CAPTION.search(text) is not None
+
+
+def read_log(text: str, name: str) -> list[LiveServer]:
+    """One record for each server start in the log; what a start reported comes after it."""
+    starts = list(STARTS.finditer(text))
+    if not starts:
+        reported = _reported({}, text)
+        return [LiveServer(url=name, server_info=reported[0], verifications=reported[1])]
+    found = []
+    for index, start in enumerate(starts):
+        end = starts[index + 1].start() if index + 1 < len(starts) else len(text)
+        values = _values(text, start)
+        information, verifications = _reported(values, text[start.end() : end])
+        if values and not any(live.server_info == information for live in found):
+            found.append(LiveServer(url=name, server_info=information, verifications=verifications))
+    return found
+
+
+def _reported(values: Mapping[str, Any], text: str) -> tuple[dict[str, Any], int | None]:
+    lengths = [float(match[1]) for match in ACCEPT.finditer(text)]
+    if not lengths:
+        return dict(values), None
+    interval = values.get("decode_log_interval", DEFAULT_INTERVAL)
+    verifications = len(lengths) * (interval if isinstance(interval, int) else DEFAULT_INTERVAL)
+    mean = sum(lengths) / len(lengths)
+    return {**values, "internal_states": [{"avg_spec_accept_length": mean}]}, verifications
+
+
+def _values(text: str, start: re.Match[str]) -> dict[str, Any]:
+    """The arguments of one line; those whose value is no plain literal are left out."""
+    body = text[start.start(1) : start.start(1) + MAX_ARGUMENTS_TEXT].partition("\n")[0]
+    end = body.rfind("}" if start[1] == "{" else ")")
+    try:
+        tree = ast.parse(body[: end + 1], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    if isinstance(tree, ast.Dict):
+        pairs = [
+            (key.value, value)
+            for key, value in zip(tree.keys, tree.values, strict=True)
+            if isinstance(key, ast.Constant)
+        ]
+    elif isinstance(tree, ast.Call):
+        pairs = [(keyword.arg, keyword.value) for keyword in tree.keywords]
+    else:
+        return {}
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        try:
+            found[str(name)] = ast.literal_eval(value)
+        except (ValueError, TypeError, RecursionError, MemoryError):
+            continue
+    return found
