@@ -73,7 +73,6 @@ class Figures:
         """Count one speculative step over a batch."""
         self.verifications += verifications
         self.accepted_drafts += accepted_drafts
-        self._verify_calls.labels(**self._base).inc(verifications)
 
     @property
     def average_accept_length(self) -> float | None:
@@ -102,6 +101,8 @@ class Figures:
         self._requests.labels(**labels).inc()
         self._prompt_tokens.labels(**labels).inc(len(request.prompt))
         self._generated.labels(**labels).inc(len(request.tokens))
+        if request.verifications:
+            self._verify_calls.labels(**self._base).inc(request.verifications)
         if request.timeline.finished is not None:
             self._end_to_end.labels(**labels).observe(request.timeline.finished - request.timeline.received)
 

@@ -85,6 +85,8 @@ class Scheduler:
 
     def _decode_once(self) -> None:
         results = self._runner.advance(self._running)
+        if self._num_steps:
+            self._figures.add_verifications(len(results), sum(len(tokens) - 1 for tokens in results))
         for request, tokens in zip(self._running, results, strict=True):
             before = len(request.tokens)
             request.extend(tokens, self._context, self._decode)
@@ -92,9 +94,6 @@ class Scheduler:
                 self._figures.add_tokens(request, len(request.tokens) - before, self._last_step)
             self._interval.tokens += len(tokens)
             self._deliver(request)
-        if self._num_steps:
-            accepted = sum(len(tokens) - 1 for tokens in results)
-            self._figures.add_verifications(len(results), accepted)
         self._last_step = time.perf_counter()
         self._interval.add(len(results))
         if self._interval.steps >= self._log_interval:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 ALULA = [sys.executable, "-m", "console", "reference"]
+EAGLE3_DRAFT = ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path"]
 
 
 @contextlib.contextmanager
@@ -36,10 +37,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_serves_until_sigterm_and_ends_running_requests() -> None:
-    with _server("--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", _paths()["draft"]) as (
-        process,
-        url,
-    ):
+    with _server(*EAGLE3_DRAFT, _paths()["draft"]) as (process, url):
         body = {"text": "x", "stream": True, "sampling_params": {"max_new_tokens": 1900, "ignore_eos": True}}
         request = urllib.request.Request(
             f"{url}/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -75,13 +73,9 @@ def test_a_port_in_use_is_said_and_ends_with_2() -> None:
         (["--speculative-algorithm", "EAGLE3"], "needs a draft"),
         (["--speculative-algorithm", "NGRAM"], "is not offered by the reference server"),
         (["--speculative-algorithm", "EAGLE4"], "EAGLE4 is unknown"),
+        ([*EAGLE3_DRAFT, "{target}"], "not LlamaForCausalLMEagle3"),
         (
-            ["--speculative-algorithm", "EAGLE3", "--speculative-draft-model-path", "{target}"],
-            "not LlamaForCausalLMEagle3",
-        ),
-        (
-            ["--speculative-algorithm", "EAGLE", "--speculative-draft-model-path", "{draft}", "--speculative-num-steps"]
-            + ["3", "--speculative-eagle-topk", "4"],
+            [*EAGLE3_DRAFT, "{draft}", "--speculative-num-steps", "3", "--speculative-eagle-topk", "4"],
             "drafts chains",
         ),
         (["--context-length", "9000"], "--context-length 9000 is outside"),
