@@ -12,7 +12,7 @@ GAP = 2
 """Blank cells between two columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column(Generic[Record]):
     """How one property of a record is shown."""
 
