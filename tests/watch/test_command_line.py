@@ -1,0 +1,96 @@
+"""`alula gpus`, `servers` and `alerts` as an operator runs them, with the engine they start."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.client import Client
+from state.database import open_database
+from state.folder import StateFolder
+from state.servers import latest_server_samples, read_servers
+from tests.watch.http_servers import RecordedSglang, serving
+from tests.watch.test_servers import eventually
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def alula(fake_library: Path, tmp_path: Path) -> Iterator[Run]:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (tmp_path / "script").write_text(f"gpus 2\npcie_ms 1\nreasons 1 64\nprocess 0 {os.getpid()} 4096\n")
+    environment = os.environ | {
+        "ALULA_HOME": str(home),
+        "ALULA_CONFIG_HOME": str(tmp_path / "config"),
+        "FAKE_NVML": str(tmp_path / "script"),
+        "LD_LIBRARY_PATH": str(fake_library.parent),
+    }
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "console", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+    yield run
+    client = Client(StateFolder(path=home))
+    if client.running_engine():
+        client.ask("engine.stop", {})
+
+
+def test_gpus_for_people_and_for_scripts(alula: Run) -> None:
+    shown = alula("gpus")
+    assert shown.returncode == 0, shown.stderr
+    head, _, headings, first, second, _, _, process = shown.stdout.splitlines()
+    assert head == "2 GPUs, driver 580.159.04"
+    assert headings.split()[:4] == ["GPU", "NAME", "UTIL", "MEMORY"]
+    assert "696 W / 700 W" in first and "at the power limit" in first
+    assert "hardware slows it down for heat" in second
+    assert str(os.getpid()) in process and "4.0 GiB" in process
+    value = json.loads(alula("gpus", "--json").stdout)
+    assert [sample["power_w"] for sample in value["samples"]] == [696.15, 696.15]
+    assert value["status"]["availability"] == "available"
+
+
+async def test_a_server_is_added_shown_and_removed(alula: Run, tmp_path: Path) -> None:
+    async with serving(RecordedSglang("eagle")) as url:
+
+        async def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+            return await asyncio.to_thread(alula, *arguments)
+
+        added = await run("servers", "add", url.removeprefix("http://") + "/v1")
+        assert added.stdout == f"{url} is watched\n", added.stderr
+        assert "already" in (await run("servers", "add", url)).stdout
+
+        database = open_database(StateFolder(path=tmp_path / "home").database_path)
+        await eventually(lambda: [server for server in read_servers(database) if server.health == "up"])
+        await eventually(lambda: latest_server_samples(database))
+        shown = await run("servers")
+        assert "EAGLE" in shown.stdout and "1.00" in shown.stdout
+        removed = await run("servers", "remove", url)
+        assert removed.returncode == 0
+    again = await asyncio.to_thread(alula, "servers", "remove", url)
+    assert again.returncode == 2 and "not watched" in again.stderr
+
+
+def test_no_address_is_refused_with_an_example(alula: Run) -> None:
+    refused = alula("servers", "add", "http://", "--json")
+    assert refused.returncode == 2
+    assert "http://127.0.0.1:30000" in json.loads(refused.stderr)["remedy"]
+
+
+async def test_alerts_say_what_to_do_and_are_acknowledged(alula: Run, tmp_path: Path) -> None:
+    alula("gpus")
+    database = open_database(StateFolder(path=tmp_path / "home").database_path)
+    await eventually(lambda: database.execute("SELECT 1 FROM alert").fetchone())
+    shown = alula("alerts")
+    assert shown.returncode == 1
+    assert "gpu 1: GPU 1 is throttled" in shown.stdout and "    -> Look at cooling" in shown.stdout
+    (alert,) = json.loads(alula("alerts", "--json").stdout)
+    assert alula("alerts", "ack", str(alert["id"])).returncode == 0
+    assert "acknowledged" in alula("alerts").stdout
+    assert alula("alerts", "ack", "999").returncode == 2
