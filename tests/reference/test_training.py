@@ -112,8 +112,8 @@ def test_training_makes_a_pair_that_can_be_served(tmp_path: Path) -> None:
 
     source = tmp_path / "source"
     source.mkdir()
-    for number in range(60):
-        (source / f"module_{number}.py").write_text(SOURCE.replace("swapped", f"swapped_{number}") * 30)
+    for number in range(200):
+        (source / f"module_{number}.py").write_text(SOURCE.replace("swapped", f"swapped_{number}"))
     tokens, output = str(tmp_path / "tokens"), str(tmp_path / "pair")
     run = CliRunner().invoke(training, ["prepare", tokens, "--source", str(source)])
     assert run.exit_code == 0, run.output

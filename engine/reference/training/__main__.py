@@ -1,5 +1,6 @@
 """Two commands: `prepare` turns source text into tokens, `train` makes target and draft of them."""
 
+import json
 import os
 import sysconfig
 import time
@@ -14,7 +15,6 @@ from engine.reference.training.shapes import Shape
 
 HELD_BACK_TOKENS = 100_000
 LONGEST_PROMPT = 320
-ANSWER_ROWS = 4096
 
 
 @click.group()
@@ -52,48 +52,70 @@ def prepare(tokens: Path, source: tuple[Path, ...], seed: int) -> None:
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--target-seconds", default=150.0, show_default=True)
 @click.option("--draft-seconds", default=120.0, show_default=True)
-@click.option("--batch", default=64, show_default=True, help="Windows of 1,024 tokens in a step.")
-@click.option("--answer-rounds", default=4, show_default=True, help=f"Batches of {ANSWER_ROWS} answers for the draft.")
-@click.option("--answer-rows", default=ANSWER_ROWS, show_default=True)
+@click.option("--draft-rate", default=2e-3, show_default=True, help="Peak learning rate of the draft.")
+@click.option(
+    "--start", type=click.Path(path_type=Path, exists=True), help="Keep this pair's target, train its draft on."
+)
+@click.option(
+    "--batch", default=64, show_default=True, help="Windows of 1,024 tokens in a step; answers for the draft."
+)
+@click.option("--answer-rounds", default=4, show_default=True, help="Batches of answers for the draft.")
+@click.option("--answer-rows", default=4096, show_default=True, help="Answers in a batch.")
 @click.option("--answer-length", default=512, show_default=True, help="Tokens of prompt and answer together.")
 def train(
-    tokens: Path,
-    output: Path,
-    target_seconds: float,
-    draft_seconds: float,
-    batch: int,
-    answer_rounds: int,
-    answer_rows: int,
-    answer_length: int,
+    tokens: Path, output: Path, start: Path | None, draft_seconds: float, draft_rate: float, **given: Any
 ) -> None:
     """Train target and draft on the folder TOKENS; write OUTPUT/target and OUTPUT/draft."""
-    import shutil
-
     import torch
 
     from engine.reference.training.draft_training import DEPTH, train_draft
-    from engine.reference.training.export import save_draft, save_target
-    from engine.reference.training.target_training import train_target
+    from engine.reference.training.export import read_pair, save_draft
 
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
-    shape = Shape()
-    corpus = numpy.load(tokens / "corpus.npz")
-    files, talk, held_back = corpus["files"], corpus["chats"][:-HELD_BACK_TOKENS], corpus["chats"][-HELD_BACK_TOKENS:]
-    target, target_figures = train_target([files, talk], held_back, shape, target_seconds, batch, _say)
-    shutil.copytree(tokens / "tokenizer", output / "target", dirs_exist_ok=True)
-    save_target(target, output / "target", shape)
-    answers = _answers(corpus, target, shape, answer_rounds, answer_rows, answer_length)
-    draft, covered, figures = train_draft(target, answers, shape, draft_seconds, batch, _say)
+    shape, corpus, batch = Shape(), numpy.load(tokens / "corpus.npz"), given["batch"]
+    before, history = None, {}
+    if start is None:
+        target, history["target_training"] = _trained_target(
+            tokens, corpus, output, shape, given["target_seconds"], batch
+        )
+    else:
+        target, *pair = read_pair(start)
+        before = pair[0], pair[1]
+        target = {name: tensor.to(_device()) for name, tensor in target.items()}
+        history = json.loads((start / "draft" / "training.json").read_text())
+        history["earlier_draft_training"] = history.pop("draft_training")
+    answers = _answers(corpus, target, shape, given["answer_rounds"], given["answer_rows"], given["answer_length"])
+    draft, covered, figures = train_draft(
+        target, answers, shape, draft_seconds, batch, _say, rate=draft_rate, start=before
+    )
     manifest = {
         "data": "CPython standard library source; for the draft, the target's own answers",
         "norm_output": False,
         "training_time_test_depth": DEPTH,
-        "answers": len(answers),
-        "target_training": target_figures,
-        "draft_training": figures,
+        "draft_training": figures | {"answers": len(answers)},
     }
-    save_draft(draft, covered, output / "draft", shape, manifest)
+    save_draft(draft, covered, output / "draft", shape, history | manifest)
+
+
+def _trained_target(tokens: Path, corpus: Any, output: Path, shape: Shape, seconds: float, batch: int) -> Any:
+    import shutil
+
+    from engine.reference.training.export import save_target
+    from engine.reference.training.target_training import train_target
+
+    talk = corpus["chats"]
+    split = len(talk) - min(HELD_BACK_TOKENS, len(talk) // 10)
+    target, figures = train_target([corpus["files"], talk[:split]], talk[split:], shape, seconds, batch, _say)
+    shutil.copytree(tokens / "tokenizer", output / "target", dirs_exist_ok=True)
+    save_target(target, output / "target", shape)
+    return target, figures
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _answers(corpus: Any, target: Any, shape: Shape, rounds: int, rows: int, length: int) -> Any:
@@ -101,7 +123,7 @@ def _answers(corpus: Any, target: Any, shape: Shape, rounds: int, rows: int, len
 
     from engine.reference.training.answers import answered
 
-    device = next(iter(target.values())).device
+    device = _device()
     prompts = torch.from_numpy(corpus["prompts"].astype(numpy.int64)).to(device)
     lengths = torch.from_numpy(corpus["lengths"]).to(device)
     files = torch.from_numpy(corpus["files"].astype(numpy.int32)).to(device)

@@ -29,15 +29,24 @@ def likely_tokens(answers: torch.Tensor, shape: Shape) -> torch.Tensor:
 
 
 def train_draft(
-    target: Tensors, answers: torch.Tensor, shape: Shape, seconds: float, batch: int, report: Report
+    target: Tensors,
+    answers: torch.Tensor,
+    shape: Shape,
+    seconds: float,
+    batch: int,
+    report: Report,
+    *,
+    rate: float = 2e-3,
+    start: tuple[Tensors, torch.Tensor] | None = None,
 ) -> tuple[Tensors, torch.Tensor, dict[str, float]]:
-    """Weights (float32), the ids its head covers, and what the training came to."""
-    covered = likely_tokens(answers, shape)
-    weights = {name: tensor.to(answers.device).requires_grad_() for name, tensor in new_draft(shape).items()}
+    """Weights (float32), the ids its head covers, and what the training came to. Goes on from `start` where given."""
+    first, covered = start or (new_draft(shape), likely_tokens(answers, shape))
+    weights = {name: tensor.to(answers.device).requires_grad_() for name, tensor in first.items()}
     loss_of = torch.compile(draft_loss, dynamic=False) if answers.is_cuda else draft_loss
-    optimizer = optimizer_of(weights, 2e-3, 0.05)
-    _step(loss_of, weights, target, optimizer, answers[:batch], covered, shape)
-    schedule, hits = Schedule(seconds, 2e-3), torch.zeros(DEPTH)
+    optimizer = optimizer_of(weights, rate, 0.05)
+    if answers.is_cuda:  # compiled before the clock starts
+        _step(loss_of, weights, target, optimizer, answers[:batch], covered, shape)
+    schedule, hits = Schedule(seconds, rate), torch.zeros(DEPTH)
     while schedule.next(optimizer):
         rows = answers[torch.randint(0, len(answers), (batch,), device=answers.device)]
         hits = _step(loss_of, weights, target, optimizer, rows, covered, shape)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from engine.reference.training.models import Tensors
 from engine.reference.training.shapes import END_OF_TEXT_ID, TURN_END_ID, Shape
@@ -53,6 +53,15 @@ def save_draft(weights: Tensors, covered: torch.Tensor, folder: Path, shape: Sha
     }
     _save_json(folder / "config.json", config)
     _save_json(folder / "training.json", {"target": TARGET_NAME, "aux_hidden_state_layer_ids": ids} | training)
+
+
+def read_pair(folder: Path) -> tuple[Tensors, Tensors, torch.Tensor]:
+    """The target, the draft and the ids its head covers, as `save_target` and `save_draft` wrote them."""
+    target, draft = (load_file(folder / name / "model.safetensors") for name in ("target", "draft"))
+    covered = draft.pop("d2t") + torch.arange(len(draft["lm_head.weight"]))
+    del draft["t2d"]
+    widened = ({name: tensor.float() for name, tensor in weights.items()} for weights in (target, draft))
+    return *widened, covered
 
 
 def _common(shape: Shape) -> dict[str, Any]:
