@@ -7,6 +7,7 @@ import msgspec
 import engine.jobs.requests
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.regen.requests import REGENERATION_HANDLERS
 from engine.watch.commands import server_handlers
 from state.alerts import acknowledge_alert
 
@@ -37,5 +38,6 @@ HANDLERS: dict[str, Handler] = {
     "jobs.launch": engine.jobs.requests.launch,
     "jobs.retry": engine.jobs.requests.retry,
     "jobs.stop": engine.jobs.requests.stop,
+    **REGENERATION_HANDLERS,
     **server_handlers(),
 }

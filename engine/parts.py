@@ -6,6 +6,7 @@ from engine.commands import obey_commands
 from engine.context import EngineContext, Part
 from engine.handlers import HANDLERS
 from engine.jobs.scheduler import schedule_jobs
+from engine.regen.revival import revive_regenerations
 from engine.watch.parts import watch_parts
 
 
@@ -15,7 +16,12 @@ async def _obey(context: EngineContext) -> None:
 
 def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
     """Every part; with a recording, that is played in place of watching this host."""
-    return (Part("commands", _obey), Part("jobs", schedule_jobs), *watch_parts(recording))
+    return (
+        Part("commands", _obey),
+        Part("jobs", schedule_jobs),
+        Part("regenerations", revive_regenerations),
+        *watch_parts(recording),
+    )
 
 
 PARTS: tuple[Part, ...] = all_parts()

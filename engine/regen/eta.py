@@ -81,8 +81,8 @@ def drift(rates: Sequence[float]) -> float:
 def _drain_s(service: Service, mean: float, variation: float, left: int) -> float:
     """Time from when the last sample starts until the slowest of `left` in flight is done.
 
-    Lengths are close to log-normal: the expected largest of n lies near the quantile n/(n+1). Samples in flight are half
-    done on the average when the queue runs dry, so half the mean is taken off.
+    Lengths are close to log-normal: the expected largest of n lies near the quantile n/(n+1). Samples in flight are
+    half done on the average when the queue runs dry, so half the mean is taken off.
     """
     if left <= 0:
         return 0.0

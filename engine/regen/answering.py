@@ -1,0 +1,110 @@
+"""Answers one sample: all its turns in order, each tried again where that may help, with a server that may go away."""
+
+import asyncio
+import random
+import time
+
+import tenacity
+
+from engine.regen.records import Answer, Failure, Message, Sample
+from engine.regen.server import ChatServer, ServerDown, Turn, Unanswered
+
+TRIES = 5
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+
+
+class ServerGate:
+    """Shut while the server is away, so that one slot asks whether it is back and not all of them."""
+
+    def __init__(self, server: ChatServer) -> None:
+        self.server = server
+        self.message = ""
+        """Why it is shut; empty while it is open."""
+        self.model_changed: str | None = None
+        """Another model's name, where the server came back with one. The run must stop then."""
+        self._open = asyncio.Event()
+        self._open.set()
+        self._asking: asyncio.Task[None] | None = None
+
+    async def passed(self) -> None:
+        """Wait until the server is there."""
+        await self._open.wait()
+
+    def shut(self, reason: str) -> None:
+        """Hold everybody until the server answers again with the same model."""
+        self.message = reason
+        if self._asking is None or self._asking.done():
+            self._open.clear()
+            self._asking = asyncio.create_task(self._ask_until_back())
+
+    async def _ask_until_back(self) -> None:
+        wait_s = FIRST_WAIT_S
+        while True:
+            await asyncio.sleep(wait_s * random.uniform(0.7, 1.3))
+            wait_s = min(wait_s * 1.7, LONGEST_WAIT_S)
+            try:
+                model = await self.server.served_model()
+            except ServerDown as error:
+                self.message = str(error)
+                continue
+            if model != self.server.model:
+                self.model_changed = model
+                return
+            self.message = ""
+            self._open.set()
+            return
+
+
+async def answer_sample(number: int, sample: Sample, server: ChatServer, gate: ServerGate) -> Answer | Failure:
+    """Have all turns of a sample answered. Time spent waiting for a server that is away is not counted."""
+    messages = [Message("system", sample.system)] if sample.system is not None else []
+    turns: list[Turn] = []
+    seconds = 0.0
+    for user in sample.users:
+        messages.append(Message("user", user))
+        try:
+            turn, took_s = await _ask_with_tries(messages, server, gate)
+        except Unanswered as error:
+            return Failure(number=number, kind=error.kind, message=str(error), tries=TRIES if error.again else 1)
+        seconds += took_s
+        messages.append(turn.message)
+        turns.append(turn)
+    return Answer(
+        number=number,
+        assistants=tuple(turn.message for turn in turns),
+        finish_reasons=tuple(turn.finish_reason for turn in turns),
+        prompt_tokens=sum(turn.prompt_tokens for turn in turns),
+        completion_tokens=sum(turn.completion_tokens for turn in turns),
+        seconds=seconds,
+    )
+
+
+async def _ask_with_tries(messages: list[Message], server: ChatServer, gate: ServerGate) -> tuple[Turn, float]:
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception(lambda error: isinstance(error, Unanswered) and error.again),
+        stop=tenacity.stop_after_attempt(TRIES),
+        wait=_wait_s,
+        reraise=True,
+    )
+    async for attempt in retrying:
+        with attempt:
+            return await _ask_when_there(messages, server, gate)
+    raise AssertionError("tenacity ends by returning or raising")
+
+
+async def _ask_when_there(messages: list[Message], server: ChatServer, gate: ServerGate) -> tuple[Turn, float]:
+    while True:
+        await gate.passed()
+        began = time.monotonic()
+        try:
+            return await server.ask(messages), time.monotonic() - began
+        except ServerDown as error:
+            gate.shut(str(error))
+
+
+def _wait_s(state: tenacity.RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.wait_s if isinstance(error, Unanswered) else None
+    backed_off = tenacity.wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
+    return max(asked or 0.0, backed_off)

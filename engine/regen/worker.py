@@ -1,0 +1,159 @@
+"""Works on one run folder: `python -m engine.regen.worker RUN_FOLDER`. May be killed at any moment and started again.
+
+Exit codes: 0 every sample has an outcome and the data is exported; 2 it cannot go on, and the run says why; 3 another
+worker is at work; 4 paused.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.regen.export import export_run
+from engine.regen.plan import PlanError, lock_run, read_plan, take_in_inputs
+from engine.regen.records import Plan
+from engine.regen.run import Run
+from engine.regen.server import ChatServer
+from engine.regen.store import Store
+from state.database import open_database
+from state.errors import StateError
+from state.folder import state_folder
+from state.outside_text import plain_line
+from state.records.regeneration import RegenerationState
+from state.regenerations import by_folder, set_message, set_state, set_totals, write_progress
+
+REPORT_S = 1.0
+PAUSED = 4
+log = logging.getLogger("regen")
+
+
+class Reporter:
+    """Tells the state database how the run stands. A database that cannot be written never stops the run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._database: sqlite3.Connection | None = None
+        self._folder = folder
+        self.run_id = 0
+        self._complained = False
+
+    def tell(self, write: Callable[[sqlite3.Connection, int], None]) -> None:
+        """Run a write, and log once where it fails."""
+        try:
+            if self._database is None:
+                self._database = open_database(state_folder().database_path)
+                found = by_folder(self._database, str(self._folder))
+                self.run_id = found.id if found else 0
+            if self.run_id:
+                write(self._database, self.run_id)
+            self._complained = False
+        except (sqlite3.Error, StateError) as error:
+            self._database = None
+            if not self._complained:
+                log.error("cannot report progress: %s (the run goes on)", error)
+            self._complained = True
+
+    def state(self, state: RegenerationState, message: str = "") -> None:
+        """Report a new state."""
+        log.info("%s %s", state, message)
+        self.tell(lambda database, run_id: set_state(database, run_id, state, plain_line(message, 500)))
+
+
+def work(folder: Path) -> int:
+    """Work until done, stopped or stuck; returns the exit code."""
+    reporter = Reporter(folder)
+    try:
+        lock_run(folder)
+    except PlanError as error:
+        log.error("%s", error)
+        return 3
+    try:
+        plan = read_plan(folder)
+        _take_in(folder, plan, reporter)
+        outcome = asyncio.run(_answer(folder, plan, reporter))
+        if outcome is not None:
+            reporter.state("paused", outcome)
+            return PAUSED
+        manifest = export_run(folder, plan)
+        failed = sum(manifest.failed.values())
+        again = f"; {failed} failed: alula regen retry {plan.name}" if failed else ""
+        reporter.state("done", f"{manifest.answered} answered, in {manifest.file}{again}")
+    except PlanError as error:
+        reporter.state("failed", f"{error}; {error.remedy}")
+        return 2
+    except (sqlite3.Error, OSError, ValueError) as error:
+        reporter.state("failed", f"{type(error).__name__}: {error}")
+        return 2
+    return 0
+
+
+def _take_in(folder: Path, plan: Plan, reporter: Reporter) -> None:
+    store = Store(folder)
+    try:
+        reporter.tell(lambda database, run_id: set_message(database, run_id, "reading the inputs"))
+        take_in_inputs(plan, store)
+        tally = store.tally()
+        reporter.tell(lambda database, run_id: set_totals(database, run_id, tally.total, tally.rejected))
+        reporter.tell(lambda database, run_id: set_message(database, run_id, ""))
+        if tally.total == 0:
+            raise PlanError("the inputs hold no usable sample", f"see why: alula regen status {plan.name}")
+        log.info("%d samples, %d records rejected, %d done before", tally.total, tally.rejected, tally.done)
+    finally:
+        store.close()
+
+
+async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
+    """Answer what is pending. Returns why it was paused, or `None` where nothing is left."""
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    server = ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency)
+    run = Run(folder, plan, server)
+    run.gate.shut(f"asking {plan.server_url} for its model")
+    report = asyncio.create_task(_report(run, reporter))
+    try:
+        await run.work(stopping)
+    finally:
+        report.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await report
+        await server.close()
+        await asyncio.to_thread(_write_report, run, reporter)
+    if run.gate.model_changed is not None:
+        return (
+            f"{plan.server_url} now serves {run.gate.model_changed}, the run began with {plan.model}: "
+            f"start the right server, then alula regen resume {plan.name}"
+        )
+    left = run.progress.total - run.progress.done - sum(run.progress.failed.values())
+    return f"stopped with {left} to go; alula regen resume {plan.name}" if left else None
+
+
+async def _report(run: Run, reporter: Reporter) -> None:
+    while True:
+        await asyncio.to_thread(_write_report, run, reporter)
+        await asyncio.sleep(REPORT_S)
+
+
+def _write_report(run: Run, reporter: Reporter) -> None:
+    message = run.disk_problem or (f"waiting: {run.gate.message}" if run.gate.message else "")
+
+    def write(database: sqlite3.Connection, run_id: int) -> None:
+        write_progress(database, run.progress.report(run_id, time.time()))
+        set_message(database, run_id, plain_line(message, 500))
+
+    reporter.tell(write)
+
+
+def main() -> int:
+    """Work on the folder named in the arguments."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    return work(Path(sys.argv[1]).absolute())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
