@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from engine.lock import is_locked
@@ -128,12 +129,8 @@ class Client:
         with os.fdopen(descriptor, "wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "engine.daemon"],
-                cwd="/",
-                env={
-                    **os.environ,
-                    "ALULA_HOME": str(self.folder.path),
-                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-                },
+                cwd=_PROGRAM_ROOT,
+                env={**os.environ, "ALULA_HOME": str(self.folder.path)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -142,6 +139,8 @@ class Client:
 
 
 _ALREADY_RUNNING = 3
+_PROGRAM_ROOT = Path(__file__).parents[1]
+"""So that `-m` finds the packages from a checkout too, with no change to what jobs inherit."""
 
 
 def _answer(command: Command) -> dict[str, Any]:

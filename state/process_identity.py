@@ -15,10 +15,15 @@ class ProcessIdentity(msgspec.Struct, frozen=True):
     boot_id: str
 
 
-def identify(pid: int) -> ProcessIdentity | None:
-    """The identity of a running process; `None` where there is none, or only its exit status is left (a zombie)."""
+def identify(pid: int, *, ended_too: bool = False) -> ProcessIdentity | None:
+    """The identity of a running process; `None` where there is none, or only its exit status is left (a zombie).
+
+    Args:
+        pid: Its number.
+        ended_too: Also identify a zombie.
+    """
     fields = _stat_fields(pid)
-    if fields is None or fields[0] in ("Z", "X"):
+    if fields is None or (fields[0] in ("Z", "X") and not ended_too):
         return None
     return ProcessIdentity(pid, float(fields[19]), boot_id())
 
@@ -28,6 +33,12 @@ def is_alive(pid: int | None, started_at: float | None, boot: str | None) -> boo
     if pid is None or started_at is None:
         return False
     return identify(pid) == ProcessIdentity(pid, started_at, boot or "")
+
+
+def is_zombie(process: ProcessIdentity) -> bool:
+    """Whether it has ended and its parent has not yet taken its exit status."""
+    fields = _stat_fields(process.pid)
+    return fields is not None and fields[0] == "Z" and float(fields[19]) == process.started_at
 
 
 @lru_cache

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from engine.jobs.run_folder import JOB_VARIABLE
@@ -47,6 +48,13 @@ def send_signal(processes: Iterable[ProcessIdentity], number: signal.Signals) ->
             continue
         finally:
             os.close(descriptor)
+
+
+def reap_orphans(child_pid: int | None) -> None:
+    """Take the exit status of orphans that were handed to this process. The child's own is for whoever started it."""
+    with suppress(ChildProcessError):
+        while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and found.si_pid != child_pid:
+            os.waitpid(found.si_pid, 0)
 
 
 def _parents() -> dict[int, int]:

@@ -1,5 +1,6 @@
 """What consoles may ask about jobs. Each handler changes rows only; the scheduler acts on them."""
 
+import re
 import secrets
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ import msgspec
 
 from engine.commands import Request
 from engine.context import Refusal
-from state.jobs import add_job, read_job, request_stop
+from state.jobs import add_job, open_jobs, read_job, request_stop
 from state.records.jobs import ENDED, Job
 
 
@@ -22,6 +23,9 @@ class LaunchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     working_dir: str = "/"
     environment: dict[str, str] = {}
     grace_s: float = 10.0
+    run_folder: str | None = None
+    """Where the job's own folder is made, for jobs that go on with one another's work; only one of them runs at a time.
+    Otherwise it lies among all runs."""
 
 
 class JobArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +39,9 @@ def launch(request: Request) -> dict[str, Any]:
     wanted = msgspec.convert(request.arguments, LaunchArguments)
     if not wanted.argv or not wanted.argv[0]:
         raise Refusal("the command is empty", "give a program and its arguments")
-    if any("\0" in text for text in (*wanted.argv, wanted.working_dir, *wanted.environment.values())):
+    if any(
+        "\0" in text for text in (*wanted.argv, wanted.working_dir, *wanted.environment, *wanted.environment.values())
+    ):
         raise Refusal("the command holds a zero byte", "no program can be given one")
     if not Path(wanted.working_dir).is_dir():
         raise Refusal(f"no such folder: {wanted.working_dir}", "start it from a folder that exists")
@@ -51,6 +57,7 @@ def launch(request: Request) -> dict[str, Any]:
             run_folder="",
             created_at=request.now,
         ),
+        Path(wanted.run_folder) if wanted.run_folder else request.context.folder.runs_path,
     )
 
 
@@ -77,18 +84,25 @@ def retry(request: Request) -> dict[str, Any]:
         created_at=request.now,
         retry_of=job.id,
     )
-    return _queue(request, fresh)
+    return _queue(request, fresh, Path(job.run_folder).parent)
 
 
-def _queue(request: Request, job: Job) -> dict[str, Any]:
-    folder = str(_new_run_folder(request, job))
-    job_id = add_job(request.database, msgspec.structs.replace(job, run_folder=folder))
-    return {"job_id": job_id, "run_folder": folder}
+def _queue(request: Request, job: Job, parent: Path) -> dict[str, Any]:
+    if not parent.is_absolute():
+        raise Refusal(f"the run folder {parent} is not an absolute path", "give it from / on")
+    if parent != request.context.folder.runs_path:
+        for other in open_jobs(request.database):
+            if Path(other.run_folder).parent == parent:
+                raise Refusal(f"job {other.id} works in {parent}", f"stop it first: alula jobs stop {other.id}")
+    # Never an old one: it would hold the claim of the job that ran there.
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(request.now))
+    folder = parent / f"{stamp}-{_plain_name(job.kind)}-{secrets.token_hex(4)}"
+    job_id = add_job(request.database, msgspec.structs.replace(job, run_folder=str(folder)))
+    return {"job_id": job_id, "run_folder": str(folder)}
 
 
-def _new_run_folder(request: Request, job: Job) -> Path:
-    day = time.strftime("%Y%m%d-%H%M%S", time.gmtime(request.now))
-    return request.context.folder.runs_path / f"{day}-{job.kind}-{secrets.token_hex(4)}"
+def _plain_name(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:20].strip("-") or "job"
 
 
 def _job(request: Request) -> Job:

@@ -1,7 +1,8 @@
 """A job's run folder: how the engine and a runner speak to each other, in files that survive both.
 
 `job.json` what to run; `claim.json` the runner that took it; `child.json` what it started; `exit.json` how that ended;
-`adopted.json` the runner that looks after a child whose first runner died; `log.txt` what the child printed.
+`reaped.json` its exit status, where that was known before all that it started had ended; `adopted.json` the runner that
+looks after a child whose first runner died; `heartbeat` is touched by the runner; `log.txt` what the child printed.
 """
 
 import os
@@ -15,6 +16,8 @@ from state.process_identity import ProcessIdentity
 Content = TypeVar("Content", bound=msgspec.Struct)
 JOB_VARIABLE = "ALULA_JOB"
 """Environment variable that every process of a job inherits; its value is the run folder."""
+JOB_ID_VARIABLE = "ALULA_JOB_ID"
+"""Another one, for whoever wants to know the job's number."""
 
 
 class JobFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +28,8 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True):
     working_dir: str
     environment: dict[str, str]
     grace_s: float
+    database_path: str
+    """Where the end is recorded too, so that it can be seen while no engine lives."""
 
 
 class ExitFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +43,16 @@ class ExitFile(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
     """Why it could not be started."""
 
+    @classmethod
+    def from_code(cls, code: int, ended_at: float, stopped: bool = False) -> "ExitFile":
+        """From a code as `subprocess` gives it: negative for a signal."""
+        return cls(
+            ended_at=ended_at,
+            exit_code=code if code >= 0 else None,
+            exit_signal=-code if code < 0 else None,
+            stopped=stopped,
+        )
+
 
 class RunFolder:
     """Paths and contents of one run folder."""
@@ -50,12 +65,27 @@ class RunFolder:
         self.child = path / "child.json"
         self.exit = path / "exit.json"
         self.reaped = path / "reaped.json"
+        self.heartbeat = path / "heartbeat"
         self.log = path / "log.txt"
         self.runner_log = path / "runner.log"
 
     def runner(self) -> ProcessIdentity | None:
         """The runner that looks after the job now, dead or alive."""
         return read(self.adoption, ProcessIdentity) or read(self.claim, ProcessIdentity)
+
+    def started_at(self) -> float | None:
+        """When the child was started, as far as that is recorded."""
+        try:
+            return self.child.stat().st_mtime
+        except OSError:
+            return None
+
+    def silent_s(self, now: float) -> float | None:
+        """Seconds since the runner's last heartbeat; `None` before the first."""
+        try:
+            return max(0.0, now - self.heartbeat.stat().st_mtime)
+        except OSError:
+            return None
 
 
 def read(path: Path, kind: type[Content]) -> Content | None:
@@ -89,12 +119,10 @@ def write_once(path: Path, content: msgspec.Struct) -> bool:
 
 
 def _write_synced(path: Path, content: msgspec.Struct) -> None:
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, msgspec.json.encode(content))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(content))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync_folder(path: Path) -> None:

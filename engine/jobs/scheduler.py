@@ -1,29 +1,34 @@
-"""Brings each job from queued to its end. Only this part of the engine writes a job's state.
+"""Brings each job from queued to its end: it takes the steps that `engine.jobs.steps` decides on.
 
 Runners speak through files in the run folder, so what a runner did while no engine lived is taken up by the next one.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from engine.context import EngineContext
-from engine.jobs.outcome import outcome
 from engine.jobs.process_tree import become_subreaper, job_processes, send_signal
-from engine.jobs.run_folder import JOB_VARIABLE, ExitFile, JobFile, RunFolder, read, write, write_once
+from engine.jobs.records import record_end
+from engine.jobs.run_folder import ExitFile, JobFile, RunFolder, read, write, write_once
+from engine.jobs.spawning import Spawner
+from engine.jobs.steps import Facts, Step, next_step
 from state.jobs import move, open_jobs
-from state.process_identity import ProcessIdentity, is_alive
+from state.outside_text import plain_line
+from state.process_identity import ProcessIdentity, is_alive, is_zombie
 from state.records.jobs import Job
 
 LOOK_S = 0.25
-START_LIMIT_S = 20.0
-"""A runner that has not taken its job after this long never will; another is started, and at most one wins."""
+SILENT_S = 60.0
+"""A runner that lives but has not given a sign for this long hangs or is stopped: its job's log is not bounded now."""
+SILENT_RULE = "job-runner-silent"
+STUCK_RULE = "job-stuck"
+log = logging.getLogger(__name__)
 
 
 async def schedule_jobs(context: EngineContext) -> None:
@@ -35,7 +40,6 @@ async def schedule_jobs(context: EngineContext) -> None:
         while True:
             context.jobs_changed.clear()
             scheduler.look()
-            # Not `wait_for`: up to Python 3.11 it can swallow a cancellation that comes together with the event.
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await context.jobs_changed.wait()
@@ -49,138 +53,135 @@ class Scheduler:
     def __init__(self, context: EngineContext, database: sqlite3.Connection) -> None:
         self.context = context
         self.database = database
-        self.runners: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
-        """Runners that this engine started, and when (monotonic)."""
-        self.stopping: set[int] = set()
+        self.spawner = Spawner()
+        self._told: dict[int, ProcessIdentity] = {}
+        self._alerts: set[tuple[str, int]] = set()
 
     def look(self) -> None:
-        """Take each open job one step further, where there is a step to take."""
+        """Take each open job one step further, where there is a step to take. None holds up the others."""
         jobs = open_jobs(self.database)
         for job in jobs:
-            self._reap(job)
-            self._step(job)
-        for job_id in set(self.runners) - {job.id for job in jobs}:
-            if self.runners[job_id][0].poll() is not None:
-                del self.runners[job_id]
+            folder = RunFolder(Path(job.run_folder))
+            try:
+                self._reap(job, folder)
+                facts = self._facts(job, folder)
+                self._take(job, folder, facts, next_step(job, facts))
+                self._judge(job, folder, facts)
+            except OSError as error:
+                log.exception("job %d", job.id)
+                self._alert(STUCK_RULE, job, "cannot be started or looked after", str(error), "free space, or stop it")
+        self._forget({job.id for job in jobs})
 
-    def _step(self, job: Job) -> None:
-        folder = RunFolder(Path(job.run_folder))
-        if end := read(folder.exit, ExitFile):
-            self._record_end(job, folder, end)
-        elif job.state == "queued":
-            self._start(job, folder)
-        elif job.boot_id not in (None, self.context.boot_id):
-            self._record_lost(job, "the host restarted while it ran")
-        else:
-            self._follow(job, folder)
+    def _facts(self, job: Job, folder: RunFolder) -> Facts:
+        runner = folder.runner() or _recorded_runner(job)
+        lives = runner is not None and is_alive(runner.pid, runner.started_at, runner.boot_id)
+        child = read(folder.child, ProcessIdentity)
+        return Facts(
+            boot_id=self.context.boot_id,
+            folder_exists=folder.job.exists(),
+            runner=runner,
+            runner_lives=lives,
+            runner_told=runner is not None and self._told.get(job.id) == runner,
+            child=child,
+            processes_live=runner is not None and not lives and child is None and bool(job_processes(folder.path)),
+            spawns=self.spawner.tries(job.id, runner),
+            spawn_pending=self.spawner.is_pending(job.id),
+            # Last: a runner that is dead by now has written its end before it died.
+            end=read(folder.exit, ExitFile),
+        )
 
-    def _start(self, job: Job, folder: RunFolder) -> None:
-        if job.stop_requested_at is not None:
-            move(
-                self.database,
-                job.id,
-                ["queued"],
-                "stopped",
-                time.time(),
-                ended_at=time.time(),
-                reason="before it started",
-            )
-            return
+    def _take(self, job: Job, folder: RunFolder, facts: Facts, step: Step) -> None:
+        if step.do == "prepare":
+            self._prepare(job, folder)
+        elif step.do == "spawn":
+            self.spawner.spawn(job.id, folder, facts.runner)
+        elif step.do == "mark_running":
+            self._mark_running(job, folder, facts)
+        elif step.do == "tell_runner":
+            self._tell(job, facts)
+        elif step.do == "end":
+            assert step.state is not None
+            record_end(self.database, job, facts.end, step.state, step.reason)
+
+    def _prepare(self, job: Job, folder: RunFolder) -> None:
+        content = JobFile(
+            job_id=job.id,
+            argv=job.argv,
+            working_dir=job.working_dir,
+            environment=job.environment,
+            grace_s=job.grace_s,
+            database_path=str(self.context.folder.database_path),
+        )
         try:
             folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            content = JobFile(
-                job_id=job.id,
-                argv=job.argv,
-                working_dir=job.working_dir,
-                environment=job.environment,
-                grace_s=job.grace_s,
-            )
             write(folder.job, content)
         except OSError as error:
-            reason = f"cannot write {folder.path}: {error.strerror}"
-            move(self.database, job.id, ["queued"], "failed", time.time(), ended_at=time.time(), reason=reason)
+            record_end(self.database, job, None, "failed", f"cannot write {folder.path}: {error.strerror}")
             return
         if move(self.database, job.id, ["queued"], "starting", time.time(), boot_id=self.context.boot_id):
-            self._spawn_runner(job, folder)
+            self.spawner.spawn(job.id, folder, None)
 
-    def _spawn_runner(self, job: Job, folder: RunFolder) -> None:
-        environment = {name: value for name, value in os.environ.items() if name != JOB_VARIABLE}
-        with os.fdopen(os.open(folder.runner_log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), "wb") as log:
-            runner = subprocess.Popen(
-                [sys.executable, "-m", "engine.jobs.runner", str(folder.path)],
-                cwd="/",
-                env={**environment, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self.runners[job.id] = (runner, time.monotonic())
+    def _mark_running(self, job: Job, folder: RunFolder, facts: Facts) -> None:
+        assert facts.child is not None and facts.runner is not None
+        now = time.time()
+        move(
+            self.database, job.id, ["starting"], "running", now, started_at=folder.started_at() or now,
+            pid=facts.child.pid, pid_started_at=facts.child.started_at, runner_pid=facts.runner.pid,
+            runner_started_at=facts.runner.started_at, boot_id=facts.runner.boot_id,
+        )  # fmt: skip
 
-    def _follow(self, job: Job, folder: RunFolder) -> None:
-        runner = folder.runner()
-        if runner is None:
-            self._wait_for_claim(job, folder)
-            return
-        child = read(folder.child, ProcessIdentity)
-        if child and job.state == "starting":
-            move(
-                self.database, job.id, ["starting"], "running", time.time(), started_at=time.time(), pid=child.pid,
-                pid_started_at=child.started_at, runner_pid=runner.pid, runner_started_at=runner.started_at,
-            )  # fmt: skip
-        if not is_alive(runner.pid, runner.started_at, runner.boot_id):
-            self._replace_runner(job, folder)
-        elif job.stop_requested_at is not None and job.id not in self.stopping:
-            self.stopping.add(job.id)
-            move(self.database, job.id, ["starting", "running"], "stopping", time.time())
-            send_signal([runner], signal.SIGTERM)
+    def _tell(self, job: Job, facts: Facts) -> None:
+        assert facts.runner is not None
+        move(self.database, job.id, ["starting", "running"], "stopping", time.time())
+        send_signal([facts.runner], signal.SIGTERM)
+        self._told[job.id] = facts.runner
 
-    def _wait_for_claim(self, job: Job, folder: RunFolder) -> None:
-        started = self.runners.get(job.id)
-        if started is None or started[0].poll() is not None or time.monotonic() - started[1] > START_LIMIT_S:
-            self._spawn_runner(job, folder)
-
-    def _replace_runner(self, job: Job, folder: RunFolder) -> None:
-        """The runner is dead and has recorded no end."""
-        started = self.runners.get(job.id)
-        if started is not None and started[0].poll() is None and time.monotonic() - started[1] < START_LIMIT_S:
-            return  # its successor is on its way
-        if read(folder.exit, ExitFile):
-            return  # it ended between our two looks
-        if not read(folder.child, ProcessIdentity) and not job_processes(folder.path):
-            reason = "its runner was killed before it could start it"
-            write_once(folder.exit, ExitFile(ended_at=time.time(), problem=reason))
-            return
-        self.stopping.discard(job.id)
-        self._spawn_runner(job, folder)
-
-    def _reap(self, job: Job) -> None:
+    def _reap(self, job: Job, folder: RunFolder) -> None:
         """Take the exit status of a job whose runner was killed: the kernel handed its processes to this one."""
-        if job.pid is None or job.boot_id != self.context.boot_id:
+        child = read(folder.child, ProcessIdentity)
+        if child is None or child.boot_id != self.context.boot_id or not is_zombie(child):
             return
         try:
-            pid, status = os.waitpid(job.pid, os.WNOHANG)
+            pid, status = os.waitpid(child.pid, os.WNOHANG)
         except ChildProcessError:
-            return
+            return  # its runner lives and takes it
         if pid:
-            code = os.waitstatus_to_exitcode(status)
-            end = ExitFile(
-                ended_at=time.time(), exit_code=code if code >= 0 else None, exit_signal=-code if code < 0 else None
+            write_once(folder.reaped, ExitFile.from_code(os.waitstatus_to_exitcode(status), time.time()))
+
+    def _judge(self, job: Job, folder: RunFolder, facts: Facts) -> None:
+        silent_s = folder.silent_s(time.time())
+        if facts.runner_lives and silent_s is not None and silent_s > SILENT_S:
+            cause = (
+                f"its runner (pid {facts.runner.pid if facts.runner else '?'}) has given no sign for {silent_s:.0f} s"
             )
-            write_once(RunFolder(Path(job.run_folder)).reaped, end)
+            self._alert(SILENT_RULE, job, "is not looked after", cause, "see whether the runner is stopped: ps -o stat")
+        else:
+            self._clear(SILENT_RULE, job.id)
+        self._clear(STUCK_RULE, job.id)
 
-    def _record_end(self, job: Job, folder: RunFolder, end: ExitFile) -> None:
-        state, reason = outcome(end, job.stop_requested_at is not None)
-        child = read(folder.child, ProcessIdentity)
-        move(
-            self.database, job.id, ["queued", "starting", "running", "stopping"], state, time.time(), reason or "",
-            started_at=job.started_at or (job.created_at if child else None), ended_at=end.ended_at, reason=reason,
-            exit_code=end.exit_code, exit_signal=end.exit_signal, pid=child.pid if child else job.pid,
-        )  # fmt: skip
-        self.stopping.discard(job.id)
+    def _alert(self, rule: str, job: Job, what: str, cause: str, remedy: str) -> None:
+        if (rule, job.id) in self._alerts:
+            return
+        self._alerts.add((rule, job.id))
+        title = plain_line(f"job {job.id} ({job.name}) {what}")
+        self.context.raise_alert(
+            rule=rule, subject=f"job {job.id}", severity="warning", title=title, cause=plain_line(cause), remedy=remedy
+        )
 
-    def _record_lost(self, job: Job, reason: str) -> None:
-        move(
-            self.database, job.id, ["starting", "running", "stopping"], "lost", time.time(), reason,
-            ended_at=time.time(), reason=reason,
-        )  # fmt: skip
+    def _clear(self, rule: str, job_id: int) -> None:
+        if (rule, job_id) in self._alerts:
+            self._alerts.discard((rule, job_id))
+            self.context.clear_alert(rule, f"job {job_id}")
+
+    def _forget(self, open_ids: set[int]) -> None:
+        self.spawner.forget_all_but(open_ids)
+        self._told = {job_id: runner for job_id, runner in self._told.items() if job_id in open_ids}
+        for rule, job_id in list(self._alerts):
+            if job_id not in open_ids:
+                self._clear(rule, job_id)
+
+
+def _recorded_runner(job: Job) -> ProcessIdentity | None:
+    if job.runner_pid is None or job.runner_started_at is None or job.boot_id is None:
+        return None
+    return ProcessIdentity(job.runner_pid, job.runner_started_at, job.boot_id)
