@@ -5,7 +5,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -265,6 +265,6 @@ def _served_model(url: str, as_json: bool) -> str:
         _leave(f"{error}\nstart the server, or give its URL with --server (http://HOST:PORT)", as_json)
 
 
-def _leave(message: str, as_json: bool) -> Any:
+def _leave(message: str, as_json: bool) -> NoReturn:
     text, _, remedy = message.partition("\n")
     sys.exit(could_not(EngineUnavailable(text, remedy), as_json=as_json))

@@ -49,12 +49,12 @@ def _lines(run: Regeneration, progress: RegenerationProgress | None) -> list[str
     filled = int(BAR_CELLS * (share or 0))
     lines.append(f"  [{'#' * filled}{'.' * (BAR_CELLS - filled)}] {figures.share(share, 1)}")
     lines.append(
-        f"  done      {figures.count(progress.done)} of {figures.count(run.total)}, {figures.count(progress.in_flight)} in "
-        f"flight, {figures.count(run.rejected)} input records rejected"
+        f"  done      {figures.count(progress.done)} of {figures.count(run.total)}, "
+        f"{figures.count(progress.in_flight)} in flight, {figures.count(run.rejected)} input records rejected"
     )
     lines.append(
-        f"  speed     {figures.rate(progress.tokens_per_s_now)} now, {figures.rate(progress.tokens_per_s_overall)} overall, "
-        f"{figures.count(progress.completion_tokens)} tokens"
+        f"  speed     {figures.rate(progress.tokens_per_s_now)} now, "
+        f"{figures.rate(progress.tokens_per_s_overall)} overall, {figures.count(progress.completion_tokens)} tokens"
     )
     lines.append(f"  left      {_eta(run, progress)}")
     for kind, count in sorted(progress.failed_by_kind.items()):
