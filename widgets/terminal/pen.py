@@ -2,7 +2,7 @@
 
 from widgets.terminal.cells import CONTINUATION, Cell
 from widgets.terminal.shadow import Shadow
-from widgets.terminal.style import TerminalStyle, transition
+from widgets.terminal.style import TerminalStyle, on_blank, transition
 
 _LONGEST_GAP = 4
 """Cells that are written again sooner than the cursor is moved over them: a move takes four bytes or more."""
@@ -44,7 +44,7 @@ class Pen:
     def write(self, shadow: Shadow, x: int, y: int, cell: Cell) -> None:
         """Write one cell at its place."""
         self.move(shadow, x, y)
-        self.take_style(cell.style)
+        self.take_style(self._style_for(cell))
         self._output.append(cell.text)
         end = x + cell.width
         # Behind the last column terminals differ: some wait there to wrap, some stay.
@@ -65,7 +65,17 @@ class Pen:
         return "".join(texts) if len(texts) == len(between) else ""
 
     def _can_repeat(self, cell: Cell) -> bool:
-        return cell is not CONTINUATION and cell.certain and cell.style == self.style and len(cell.text.encode()) == 1
+        plain = cell is not CONTINUATION and cell.certain and len(cell.text.encode()) == 1
+        return plain and self._style_for(cell) == self.style
+
+    def _style_for(self, cell: Cell) -> TerminalStyle:
+        """The style to write a cell with: for a blank, as much of the present one as cannot be seen on it."""
+        if cell.text != " " or self.style is None or cell.style.attributes:
+            return cell.style
+        seen = on_blank(self.style)
+        if seen.attributes:
+            return cell.style._replace(foreground=self.style.foreground)
+        return self.style._replace(background=cell.style.background, link=cell.style.link)
 
 
 def _move(start: tuple[int, int] | None, x: int, y: int) -> str:

@@ -1,0 +1,39 @@
+"""Print figures, with the same figures of other programs measured in the same run. Nothing is asserted.
+
+python -m tests.benchmarks [NAME ...] [--json]
+"""
+
+import argparse
+import importlib
+import sys
+
+import msgspec
+
+BENCHMARKS = {
+    "screens": "Bytes a second, CPU and memory of a screen at rest, in a terminal and through tmux.",
+    "latency": "From a key to the screen.",
+    "starts": "First frame and short commands.",
+}
+"""Module of this package to what it measures."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(BENCHMARKS):
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
+    for name in given.names or BENCHMARKS:
+        print(f"{name}: {BENCHMARKS[name]}", file=sys.stderr if given.json else sys.stdout, flush=True)
+        for result in importlib.import_module(f"tests.benchmarks.{name}").run(_report):
+            print(msgspec.json.encode(result).decode() if given.json else result.line(), flush=True)
+    return 0
+
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
