@@ -1,0 +1,170 @@
+"""`alula jobs`: what runs in the background, and what has run."""
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from console.command_line import job_views
+from console.command_line.live_view import ask, could_not, table, to_json
+from state.database import open_database
+from state.errors import StateError
+from state.folder import state_folder
+from state.jobs import read_events, read_job, read_jobs
+from state.records.jobs import ENDED, Job, JobEvent
+
+LIST_LIMIT = 50
+LOOK_S = 0.1
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_job_argument = click.argument("job_id", type=int, metavar="ID")
+_INHERITED = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "HF_HOME", "LD_LIBRARY_PATH")
+"""Variables of the shell that a job keeps; the rest it has from the engine. They are stored, so no secrets here."""
+
+
+@click.group()
+def jobs() -> None:
+    """Background jobs: they outlive this terminal and the engine."""
+
+
+@jobs.command("list")
+@click.option("--limit", type=click.IntRange(1), default=LIST_LIMIT, show_default=True, help="How many of the newest.")
+@click.option("--open", "only_open", is_flag=True, help="Only those that have not ended.")
+@_json_option
+def list_jobs(limit: int, only_open: bool, as_json: bool) -> None:
+    """List jobs, the newest first. Open ones are always among them.
+
+    Example: alula jobs list --json | jq '.[] | select(.state == "failed")'
+    """
+    try:
+        with closing(open_database(state_folder().database_path)) as database:
+            found = read_jobs(database, limit)
+    except StateError as error:
+        sys.exit(could_not(error, as_json=as_json))
+    found = [job for job in found if not only_open or job.state not in ENDED]
+    if as_json:
+        click.echo(to_json(found))
+        return
+    for line in table(job_views.HEADINGS, [job_views.row(job, time.time()) for job in found], right=(0, 4)):
+        click.echo(line)
+
+
+@jobs.command()
+@_job_argument
+@_json_option
+def show(job_id: int, as_json: bool) -> None:
+    """Show one job and its timeline.
+
+    Example: alula jobs show 12
+    """
+    job, events = _read(job_id, as_json)
+    if as_json:
+        click.echo(to_json({"job": job, "events": events}))
+    else:
+        click.echo("\n".join(job_views.lines(job, events, time.time())))
+
+
+@jobs.command()
+@_job_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job ends, or Ctrl-C.")
+@click.option("-n", "--lines", "count", type=click.IntRange(0), default=200, show_default=True, help="From the end.")
+@_json_option
+def logs(job_id: int, follow: bool, count: int, as_json: bool) -> None:
+    """Print the end of a job's log, without control sequences. With --json: a line of JSON for each line.
+
+    Example: alula jobs logs -f 12
+    """
+    from console.command_line.log_tail import LogTail
+
+    job, _ = _read(job_id, as_json)
+    tail = LogTail(Path(job.run_folder) / "log.txt", count)
+    try:
+        while True:
+            ended = job.state in ENDED  # asked for before the log is read, so that its last lines are not missed
+            for line in tail.new_lines(last=ended or not follow):
+                click.echo(to_json({"line": line}) if as_json else line)
+            if ended or not follow:
+                return
+            time.sleep(LOOK_S)
+            job, _ = _read(job_id, as_json)
+    except KeyboardInterrupt:
+        return
+    except OSError as error:
+        sys.exit(could_not(StateError(f"cannot read the log: {error}", f"see job {job_id}: alula jobs show {job_id}"),
+                           as_json=as_json))  # fmt: skip
+
+
+@jobs.command()
+@click.option("--name", default="", help="What to call it; the program's name if it is not given.")
+@click.option("--kind", default="command", show_default=True, help="What it is for: command, serve, train, ...")
+@click.option("--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where it runs.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="A variable; stored, so no secrets.")
+@click.option("--grace", "grace_s", type=click.FloatRange(0), default=10.0, show_default=True,
+              help="Seconds between SIGTERM and SIGKILL when it is stopped.")  # fmt: skip
+@_json_option
+@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
+def launch(
+    name: str, kind: str, directory: Path | None, variables: tuple[str, ...], grace_s: float, as_json: bool,
+    argv: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Run a program in the background. It is not given to a shell; name one to have one.
+
+    It keeps PATH, VIRTUAL_ENV, CUDA_VISIBLE_DEVICES and the like of this shell, and has the rest from the engine.
+
+    Example: alula jobs launch --name count -- sh -c 'for i in 1 2 3; do echo $i; sleep 1; done'
+    """
+    import os
+    import shutil
+
+    if bad := [text for text in variables if "=" not in text]:
+        raise click.BadParameter(f"{bad[0]!r} is not NAME=VALUE", param_hint="--env")
+    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    arguments = {
+        "argv": [shutil.which(argv[0]) or argv[0], *argv[1:]],
+        "name": name or Path(argv[0]).name,
+        "kind": kind,
+        "working_dir": str((directory or Path.cwd()).absolute()),
+        "environment": kept | dict(text.split("=", 1) for text in variables),
+        "grace_s": grace_s,
+    }
+    said = "job {job_id} is queued; its log: alula jobs logs -f {job_id}"
+    sys.exit(ask("jobs.launch", arguments, as_json=as_json, said=lambda answer: said.format(**answer)))
+
+
+@jobs.command()
+@_job_argument
+@_json_option
+def stop(job_id: int, as_json: bool) -> None:
+    """Stop a job: SIGTERM to all its processes, and SIGKILL to what is left after its grace time.
+
+    Example: alula jobs stop 12
+    """
+
+    def said(answer: dict[str, object]) -> str:
+        return f"job {job_id} had ended" if answer["state"] in ENDED else f"job {job_id} is being stopped"
+
+    sys.exit(ask("jobs.stop", {"job_id": job_id}, as_json=as_json, said=said))
+
+
+@jobs.command()
+@_job_argument
+@_json_option
+def retry(job_id: int, as_json: bool) -> None:
+    """Run a job that has ended again, as a new job.
+
+    Example: alula jobs retry 12
+    """
+    said = "job {job_id} is queued; its log: alula jobs logs -f {job_id}"
+    sys.exit(ask("jobs.retry", {"job_id": job_id}, as_json=as_json, said=lambda answer: said.format(**answer)))
+
+
+def _read(job_id: int, as_json: bool) -> tuple[Job, list[JobEvent]]:
+    try:
+        with closing(open_database(state_folder().database_path)) as database:
+            job, events = read_job(database, job_id), read_events(database, job_id)
+            if job is None:
+                raise StateError(f"there is no job {job_id}", "see them: alula jobs list")
+            return job, events
+    except StateError as error:
+        sys.exit(could_not(error, as_json=as_json))
