@@ -1,6 +1,7 @@
 """Figures are short, never wrong by their unit, and never anything but text."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -20,14 +21,14 @@ anything = st.one_of(st.none(), st.floats(), st.integers(-(10**18), 10**18))
 
 
 @pytest.mark.parametrize("figure", ONE_VALUE)
-def test_what_is_absent_is_a_dash(figure) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_absent_is_a_dash(figure: Callable[[float | None], str]) -> None:
     for value in (None, math.nan, math.inf, -math.inf):
         assert figure(value) == "–"
 
 
 @pytest.mark.parametrize(("column", "cells"), COLUMNS)
 @given(value=anything)
-def test_a_column_always_has_its_width(column, cells: int, value: float | None) -> None:  # type: ignore[no-untyped-def]
+def test_a_column_always_has_its_width(column: Callable[[float | None], str], cells: int, value: float | None) -> None:
     assert len(column(value)) == cells
 
 
