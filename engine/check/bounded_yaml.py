@@ -46,6 +46,11 @@ def entries(node: Node | None) -> Iterator[tuple[str, Node, Node]]:
                 yield key.value, key, value
 
 
+def is_mapping(node: Node) -> bool:
+    """Whether a node is a mapping."""
+    return isinstance(node, yaml.MappingNode)
+
+
 def child(node: Node | None, *names: str) -> Node | None:
     """Follow keys down from a node; `None` where one is missing."""
     for name in names:
@@ -69,7 +74,7 @@ def value_of(node: Node, source: str) -> Any:
     """The Python value that `yaml.safe_load` would give; raises `SourceUnreadable`."""
     loader = yaml.SafeLoader("")
     try:
-        return loader.construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+        return loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError, TypeError) as error:
         what = getattr(error, "problem", None) or str(error) or "nested too deep"
         raise SourceUnreadable(f"a value that cannot be read: {what}", place_of(node, source)) from None

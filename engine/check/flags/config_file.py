@@ -82,7 +82,7 @@ def found_file(name: str, folders: Sequence[Path]) -> Path:
 
 
 def _with_file(path: Path, rest: tuple[Argument, ...], table: FlagTable) -> Merged:
-    from engine.check.bounded_yaml import Node, documents, entries, place_of
+    from engine.check.bounded_yaml import Node, documents, entries, is_mapping, place_of
 
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise SourceUnreadable(
@@ -91,7 +91,7 @@ def _with_file(path: Path, rest: tuple[Argument, ...], table: FlagTable) -> Merg
     roots: list[Node] = documents(read_text(path), str(path))
     if len(roots) > 1:
         raise SourceUnreadable("more than one YAML document", place_of(roots[1], str(path)))
-    if roots and roots[0].id != "mapping":
+    if roots and not is_mapping(roots[0]):
         raise SourceUnreadable("must hold a mapping of flags to values", place_of(roots[0], str(path)))
     words: list[Argument] = []
     problems: list[FlagProblem] = []

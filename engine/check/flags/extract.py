@@ -1,16 +1,17 @@
 """Makes the flag tables from published wheels: `python -m engine.check.flags.extract WHEEL...`.
 
 Get the wheels with `pip download sglang==0.5.23 --no-deps`. The source is parsed, never imported. Two forms are known:
-`parser.add_argument(...)` calls in `ServerArgs.add_cli_args` (all releases) and annotated fields `name: A[type, Arg(...)]`
-(0.5.14 and later; from 0.5.19 in `arg_groups/fields/`).
+`parser.add_argument(...)` calls in `ServerArgs.add_cli_args` (all releases) and annotated fields
+`name: A[type, Arg(...)]` (0.5.14 and later; from 0.5.19 in `arg_groups/fields/`).
 """
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -53,7 +54,7 @@ def extract(wheel: Path) -> list[Flag]:
     evaluator = Evaluator(source, fields)
     for module, field in annotated:
         if isinstance(field.target, ast.Name) and field.value is not None:
-            fields[field.target.id] = _plain(or_else(lambda f=field, m=module: evaluator.value(f.value, m), None))
+            fields[field.target.id] = _plain(or_else(functools.partial(evaluator.value, field.value, module), None))
     reader = _FlagReader(source, evaluator, fields)
     flags = [flag for module, field in annotated if (flag := reader.from_field(module, field)) is not None]
     flags += [flag for call, local in _registrations(source) if (flag := reader.from_call(call, local)) is not None]
@@ -172,13 +173,11 @@ class _FlagReader:
     def _flag(
         self, dest: str, options: tuple[str, ...], given: dict[str, ast.expr], module: str, local: dict[str, ast.expr]
     ) -> Flag:
-        if isinstance(given.get("action_kwargs"), ast.Dict):
-            extra = given["action_kwargs"]
-            assert isinstance(extra, ast.Dict)
-            given = {
-                **given,
-                **{k.value: v for k, v in zip(extra.keys, extra.values, strict=True) if isinstance(k, ast.Constant)},
+        if isinstance(extra := given.get("action_kwargs"), ast.Dict):
+            named = {
+                str(key.value): value for key, value in zip(extra.keys, extra.values, strict=True) if _is_text(key)
             }
+            given = {**given, **named}
         if "type_parser" in given:
             given = {**given, "type": given["type_parser"]}
             if given.get("nargs") is not None and isinstance(given["nargs"], ast.Constant) and "choices" not in given:
@@ -219,6 +218,10 @@ class _FlagReader:
     def _constant(self, given: dict[str, ast.expr], name: str, module: str, local: dict[str, ast.expr]) -> Any:
         node = given.get(name)
         return None if node is None else or_else(lambda: self._evaluator.value(node, module, local), None)
+
+
+def _is_text(node: ast.expr | None) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _plain(value: Any) -> Any:

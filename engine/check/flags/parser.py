@@ -116,7 +116,7 @@ class _Reading:
             self._kinds.append(None if ended else classify(argument.text, self._table))
 
     def _unresolved_kind(self, argument: Argument) -> "_Option | tuple[str, ...] | None":
-        """`--tp=$TP` is still that option; a word that begins with a variable could be anything, and is taken for a value."""
+        """`--tp=$TP` is still that option; a word that begins with a variable is taken for a value."""
         return classify(argument.text, self._table) if argument.text.startswith("--") else None
 
     def _take(self, index: int, option: _Option) -> int:

@@ -12,7 +12,7 @@ from engine.check.records import FlagProblem, FlagValue, Launch, Place, ServerAr
 
 
 def read_arguments(launch: Launch, release: Release, folders: Sequence[Path] = ()) -> ServerArguments:
-    """What SGLang's own parser makes of the launch's words. `folders`: where a relative `--config` file is looked for."""
+    """What SGLang's own parser makes of the words; a relative `--config` file is looked for in `folders`."""
     table = flag_table(release.name)
     merged = merge(launch.arguments, table, folders)
     parsed = parse(merged.arguments, table, merged.config_count)

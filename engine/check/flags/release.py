@@ -45,7 +45,7 @@ def choose_release(*named: str | None) -> Release:
 
 
 def installed_release(interpreter: str) -> str | None:
-    """The SGLang release installed for a Python interpreter on this machine, found by path; nothing is imported or run."""
+    """The SGLang release installed for a Python interpreter of this machine, found by path; nothing is run."""
     path = Path(interpreter)
     if not path.is_absolute() or not path.exists():
         return None

@@ -83,7 +83,7 @@ def flag_table(release: str) -> FlagTable:
     if release not in known.releases:
         raise KeyError(release)
     index = known.releases.index(release)
-    flags = tuple(flag for flag in known.flags if flag.holds(index))
+    flags: tuple[Flag, ...] = tuple(flag for flag in known.flags if flag.holds(index))
     spellings = {spelling: flag for flag in flags for spelling in flag.spellings()}
     by_dest: dict[str, Flag] = {}
     for flag in sorted(flags, key=lambda flag: flag.successor is not None or flag.action in ("removed", "ignored")):

@@ -73,7 +73,9 @@ class Evaluator:
         self._fields = fields
         """Defaults of `ServerArgs`, for `ServerArgs.port` and the like."""
 
-    def value(self, node: ast.AST | None, module: str, local: Mapping[str, ast.expr] | None = None) -> Any:
+    def value(  # noqa: C901 - one case for each form of expression
+        self, node: ast.AST | None, module: str, local: Mapping[str, ast.expr] | None = None
+    ) -> Any:
         """The value of an expression in a module; raises `NotConstant`."""
         scope = local or {}
         match node:

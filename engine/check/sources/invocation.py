@@ -7,7 +7,7 @@ import msgspec
 
 from engine.check.records import Argument, Launch
 from engine.check.sources.containers import VLLM_IMAGE, container_of, release_in
-from engine.check.sources.shell import ShellCommand
+from engine.check.sources.shell_state import ShellCommand
 from engine.check.sources.text import SourceText, Text
 
 SGLANG_MODULES = {"sglang.launch_server", "sglang.srt.launch_server", "sglang.cli.main"}
@@ -29,7 +29,7 @@ class Invocation(msgspec.Struct, frozen=True):
 
 
 def launches_in(commands: Sequence[ShellCommand]) -> list[Launch]:
-    """The server starts among the commands of one script, in order. A pin such as `pip install sglang==0.5.9` is kept."""
+    """The server starts among the commands of one script, in order; `pip install sglang==0.5.9` before one is a hint."""
     found: list[Launch] = []
     pinned: str | None = None
     previous: Launch | None = None

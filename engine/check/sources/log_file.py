@@ -31,7 +31,7 @@ def read_log(text: str, name: str) -> list[LiveServer]:
     if not starts:
         reported = _reported({}, text)
         return [LiveServer(url=name, server_info=reported[0], verifications=reported[1])]
-    found = []
+    found: list[LiveServer] = []
     for index, start in enumerate(starts):
         end = starts[index + 1].start() if index + 1 < len(starts) else len(text)
         values = _values(text, start)

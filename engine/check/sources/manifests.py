@@ -10,9 +10,11 @@ from engine.check.bounded_yaml import MAX_NODES, Node, child, documents, entries
 from engine.check.records import Launch
 from engine.check.sources.containers import VLLM_IMAGE, bind, release_in
 from engine.check.sources.invocation import launches_in
-from engine.check.sources.shell import NESTED, ShellCommand, commands_of_words, shell_commands
-from engine.check.sources.text import SourceText, Text, placed
+from engine.check.sources.shell import commands_of_words, shell_commands
 from engine.check.sources.shell_expansion import typed
+from engine.check.sources.shell_state import ShellCommand
+from engine.check.sources.shell_strings import STARTS_SERVER
+from engine.check.sources.text import SourceText, Text, placed
 
 COMPOSE_VARIABLE = re.compile(r"\$\$|\$\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\}|\$(?P<bare>\w+)")
 KUBERNETES_VARIABLE = re.compile(r"\$\((?P<braced>[\w.-]+)\)")
@@ -36,7 +38,6 @@ def is_server_configuration(text: str, name: str) -> bool:
 
 class _Surroundings(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
-    unknown: frozenset[str]
     mounts: tuple[tuple[str, str], ...]
     image: str
     folder: str | None
@@ -93,18 +94,15 @@ def _scalar_text(source: SourceText, node: Node) -> Text:
 
 def _surroundings(node: Node, compose: bool, host_paths: Mapping[str, str], folder: Path | None) -> _Surroundings:
     environment: dict[str, str] = {}
-    unknown: set[str] = set()
     listed = child(node, "environment") if compose else child(node, "env")
     for key, _, value in entries(listed):
         environment[key] = scalar(value) or ""
     for item in items(listed):
         text = scalar(item)
         name = text.partition("=")[0] if text is not None else scalar(child(item, "name"))
-        value = text.partition("=")[2] if text is not None else scalar(child(item, "value"))
-        if name and value is not None:
-            environment[name] = value
-        elif name:
-            unknown.add(name)
+        setting = text.partition("=")[2] if text is not None else scalar(child(item, "value"))
+        if name and setting is not None:
+            environment[name] = setting
     mounts = [bind(text) for item in items(child(node, "volumes")) if (text := scalar(item))]
     for item in items(child(node, "volumes")):
         inside, host = scalar(child(item, "target")), scalar(child(item, "source"))
@@ -114,7 +112,7 @@ def _surroundings(node: Node, compose: bool, host_paths: Mapping[str, str], fold
         mounts.append((inside, host_paths[name]) if name in host_paths and inside and name else None)
     working = scalar(child(node, "working_dir")) or scalar(child(node, "workingDir"))
     resolved = tuple(_from(folder, mount) for mount in mounts if mount is not None)
-    return _Surroundings(environment, frozenset(unknown), resolved, scalar(child(node, "image")) or "", working)
+    return _Surroundings(environment, resolved, scalar(child(node, "image")) or "", working)
 
 
 def _from(folder: Path | None, mount: tuple[str, str]) -> tuple[str, str]:
@@ -182,6 +180,6 @@ def _scripts(source: SourceText, root: Node, home: str) -> list[Launch]:
     for node in _mappings(root):
         for _, _, value in entries(node):
             text = scalar(value)
-            if text is not None and NESTED.search(text):
+            if text is not None and STARTS_SERVER.search(text):
                 found.extend(launches_in(shell_commands(source, {"HOME": home}, None, _scalar_text(source, value))))
     return found

@@ -35,7 +35,7 @@ def read_source(name: str) -> Found:
 
 def find_servers(text: str, name: str, path: Path | None) -> Found:
     """The servers in a text; raises `SourceUnreadable`."""
-    home = os.path.expanduser("~")
+    home = str(Path.home())
     found = _by_form(text, name, path, home)
     if not found.launches and not found.logged:
         raise SourceUnreadable("no server start found", Place(name), ADVICE)

@@ -61,7 +61,7 @@ def _surrounded(launch: Launch, environment: dict[str, str], folder: Path | None
 
 
 def _settings(source: SourceText) -> list[tuple[str, Text]]:
-    """Keys and values of the `[Service]` section; a continued value keeps its backslashes, comments in it are dropped."""
+    """Keys and values of the `[Service]` section; a continued value keeps its backslashes and loses its comments."""
     found: list[tuple[str, Text]] = []
     at = 0
     section = ""

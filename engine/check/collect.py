@@ -1,0 +1,98 @@
+"""Gathers the sources that one run of the checker was given, and checks what is in them."""
+
+from collections.abc import Callable, Sequence
+
+from engine.check.deployment import assemble
+from engine.check.errors import SourceUnreadable
+from engine.check.records import Launch, LiveServer
+from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
+
+
+class Collection:
+    """Launches and servers of one run. A source that cannot be read does not stop the others."""
+
+    def __init__(self, sglang_version: str | None = None) -> None:
+        self._sglang_version = sglang_version
+        self._launches: list[Launch] = []
+        self._logged: list[LiveServer] = []
+        self._servers: list[LiveServer] = []
+        self._unchecked: list[Unchecked] = []
+
+    def add_file(self, name: str) -> None:
+        """A file of any form, or `-` for standard input."""
+        from engine.check.sources.reading import read_source
+
+        def read() -> None:
+            found = read_source(name)
+            self._launches.extend(found.launches)
+            self._logged.extend(found.logged)
+
+        self._attempt(read)
+
+    def add_command(self, words: Sequence[str]) -> None:
+        """A command as a list of words."""
+        from engine.check.sources.processes import read_argv
+
+        self._attempt(lambda: self._launches.append(read_argv(words, "command line")))
+
+    def add_process(self, pid: int) -> None:
+        """A running process."""
+        from engine.check.sources.processes import read_process
+
+        self._attempt(lambda: self._launches.append(read_process(pid)))
+
+    def add_running(self) -> None:
+        """Every server of this host."""
+        from engine.check.sources.processes import running_servers
+
+        found = running_servers()
+        self._launches.extend(found)
+        if not found:
+            self._unchecked.append(
+                Unchecked("--running", None, None, "no SGLang or vLLM server runs here under this account", "")
+            )
+
+    def add_server(self, url: str) -> None:
+        """A live server; what goes wrong with it becomes a finding."""
+        from engine.check.live import read_server
+
+        self._servers.append(read_server(url))
+
+    def outcome(self) -> Outcome:
+        """Check everything that was added."""
+        checked = [self._check(launch, live) for launch, live in self._pairs()]
+        return Outcome(tuple(checked), tuple(self._unchecked))
+
+    def _pairs(self) -> list[tuple[Launch | None, LiveServer | None]]:
+        """Each launch with the server that was asked for it: the one of its port, or the only one."""
+        free = list(self._servers)
+        pairs: list[tuple[Launch | None, LiveServer | None]] = []
+        for launch in self._launches:
+            live = next((server for server in free if _serves(launch, server)), None)
+            if live is None and len(self._launches) == 1 and free:
+                live = free[0]
+            if live is not None:
+                free.remove(live)
+            pairs.append((launch, live))
+        return [*pairs, *((None, live) for live in (*free, *self._logged))]
+
+    def _check(self, launch: Launch | None, live: LiveServer | None) -> Checked:
+        return check_deployment(assemble(launch, sglang_version=self._sglang_version, live=live))
+
+    def _attempt(self, read: Callable[[], None]) -> None:
+        try:
+            read()
+        except SourceUnreadable as error:
+            place = error.place
+            self._unchecked.append(Unchecked(place.source, place.line, place.column, error.message, error.remedy))
+
+
+def _serves(launch: Launch, server: LiveServer) -> bool:
+    """Whether a server's address ends in the port that a launch names."""
+    words = [word.text for word in launch.arguments]
+    for index, word in enumerate(words):
+        port = word.partition("=")[2] if word.startswith("--port=") else words[index + 1 : index + 2]
+        if word.startswith("--port=") or word == "--port":
+            named = port if isinstance(port, str) else "".join(port)
+            return server.url.endswith(f":{named}")
+    return False

@@ -1,0 +1,132 @@
+"""Puts together what is known of one server: launch, flags of its release, models, live answers."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine.check.errors import SourceUnreadable
+from engine.check.flags.reading import live_arguments, read_arguments
+from engine.check.flags.release import Release, choose_release, installed_release
+from engine.check.flags.vllm import read_vllm_arguments
+from engine.check.live import release_of
+from engine.check.records import Argument, Deployment, Launch, LiveServer, Model, Role, ServerArguments, UnresolvedValue
+
+
+def assemble(
+    launch: Launch | None,
+    *,
+    sglang_version: str | None = None,
+    live: LiveServer | None = None,
+    break_even_accept_length: float | None = None,
+) -> Deployment:
+    """One deployment. Release: `sglang_version`, else the live server's, else what image, pin or interpreter name."""
+    launch = launch if launch is not None else _stated_launch(live)
+    release = choose_release(sglang_version, release_of(live) if live else None, *_hints(launch))
+    arguments = _arguments(launch, live, release)
+    return Deployment(
+        launch=launch,
+        arguments=arguments,
+        target=_target(launch, arguments),
+        draft=_draft(launch, arguments),
+        live=live,
+        break_even_accept_length=break_even_accept_length,
+    )
+
+
+def search_folders(launch: Launch | None) -> list[Path]:
+    """Where relative paths of a launch are looked for, in order."""
+    if launch is None:
+        return [Path.cwd()]
+    source = Path(launch.place.source)
+    folders = [Path(launch.working_folder)] if launch.working_folder else []
+    return [*folders, *([source.parent] if source.is_file() else []), Path.cwd()]
+
+
+def host_path(reference: str, launch: Launch | None) -> str:
+    """A path inside a container as the host knows it; unchanged where no mount covers it."""
+    for inside, host in sorted(launch.mounts if launch else (), key=lambda mount: -len(mount[0])):
+        root = inside.rstrip("/")
+        if reference == root or reference.startswith(f"{root}/"):
+            return str(Path(host).expanduser()) + reference[len(root) :]
+    return reference
+
+
+def _hints(launch: Launch | None) -> tuple[str | None, ...]:
+    if launch is None:
+        return ()
+    interpreter = next((word.text for word in launch.program if word.text.startswith("/")), None)
+    outside = launch.mounts or any(word.text in ("docker", "podman") for word in launch.program)
+    return launch.release_hint, installed_release(interpreter) if interpreter and not outside else None
+
+
+def _arguments(launch: Launch | None, live: LiveServer | None, release: Release) -> ServerArguments | None:
+    if launch is not None and launch.framework == "vllm":
+        return read_vllm_arguments(launch.arguments)
+    if launch is not None:
+        return read_arguments(launch, release, search_folders(launch))
+    if live is not None and live.server_info is not None:
+        return live_arguments(live.server_info, release, live.url)
+    return None
+
+
+def _stated_launch(live: LiveServer | None) -> Launch | None:
+    """The command that a server states as typed (`launch_command`, 0.5.23)."""
+    from engine.check.sources.processes import read_argv
+
+    stated = (live.server_info or {}).get("launch_command") if live is not None else None
+    assert live is not None or stated is None
+    try:
+        words = shlex.split(stated) if isinstance(stated, str) else [str(word) for word in stated or ()]
+        if words and words[0].startswith("-"):
+            words = ["sglang", "serve", *words]
+        return read_argv(words, live.url) if words and live is not None else None
+    except (SourceUnreadable, ValueError, TypeError):
+        return None
+
+
+def _target(launch: Launch | None, arguments: ServerArguments | None) -> Model | None:
+    if launch is not None and launch.framework == "vllm":
+        return _model(_known(arguments, "model"), "target", _known(arguments, "revision"), launch)
+    return _model(_known(arguments, "model_path"), "target", _known(arguments, "revision"), launch)
+
+
+def _draft(launch: Launch | None, arguments: ServerArguments | None) -> Model | None:
+    if launch is not None and launch.framework == "vllm":
+        config = _known(arguments, "speculative_config")
+        settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+        return _model(settings.get("model"), "draft", settings.get("revision"), launch)
+    revision = _known(arguments, "speculative_draft_model_revision")
+    return _model(_known(arguments, "speculative_draft_model_path"), "draft", revision, launch)
+
+
+def _known(arguments: ServerArguments | None, name: str) -> Any:
+    try:
+        return arguments.get(name) if arguments is not None else None
+    except UnresolvedValue:
+        return None
+
+
+def _model(reference: Any, role: Role, revision: Any, launch: Launch | None) -> Model | None:
+    from engine.check.models import read_model
+
+    if not isinstance(reference, str) or not reference:
+        return None
+    folders = search_folders(launch)
+    found = host_path(reference, launch)
+    named = revision if isinstance(revision, str) else None
+    for folder in folders:
+        if not Path(found).is_absolute() and (folder / found).is_dir():
+            return _named(read_model(found, role, named, folder), reference)
+    return _named(read_model(found, role, named, folders[0]), reference)
+
+
+def _named(model: Model, reference: str) -> Model:
+    return model if model.reference == reference else msgspec.structs.replace(model, reference=reference)
+
+
+def words_of(launch: Launch) -> tuple[Argument, ...]:
+    """The whole command in order."""
+    return (*launch.program, *launch.arguments)
