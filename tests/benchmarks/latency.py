@@ -12,20 +12,25 @@ from tests.benchmarks.results import Result, Skipped
 
 JOBS, PRESSES, MOST_MS = 10_000, 60, 12.0
 TO_JOBS = b"3"
-KEYS = (b"j", b"j", b"k", b"\x1b[B", b"\x1b[A")
+KEYS = (b"\x1b[B", b"\x1b[B", b"\x1b[A")
 
 
 def run(report: Callable[[str], None]) -> Iterator[Result]:
     """Press cursor keys in the jobs table of a fed console, and in htop."""
     with tempfile.TemporaryDirectory() as name, subjects.fed_folder(Path(name), jobs=JOBS) as folder:
-        for make, first in ((lambda: subjects.console(folder), TO_JOBS), (subjects.htop, b"")):
+        makers = (
+            (lambda: subjects.console(folder), TO_JOBS),
+            (lambda: subjects.widgets(JOBS), b""),
+            (subjects.htop, b""),
+        )
+        for make, first in makers:
             try:
                 subject = make()
                 delays = _delays(subject, first)
             except Skipped as skipped:
                 report(f"  skipped: {skipped}")
                 continue
-            goal = MOST_MS if subject.name == "alula" else None
+            goal = MOST_MS if subject.name.startswith("alula") else None
             yield Result(subject.name, "key to screen, p50", statistics.median(delays), "ms")
             yield Result(subject.name, "key to screen, p95", statistics.quantiles(delays, n=20)[-1], "ms", goal)
 

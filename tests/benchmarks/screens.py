@@ -38,7 +38,7 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
 
 
 def _measure(subject: Subject, size: tuple[int, int]) -> Iterator[Result]:
-    ours = subject.name == "alula"
+    ours = subject.name.startswith("alula")
     where = f"{subject.name}, {size[0]}x{size[1]}"
     with PseudoTerminal(subject.command, size=size, environment=subject.environment) as session:
         _await_first_frame(session, subject)
@@ -70,7 +70,7 @@ def _through_tmux(subject: Subject, size: tuple[int, int], scratch: Path) -> Ite
             "sent",
             sent / (time.monotonic() - started),
             "B/s",
-            MOST_BYTES_PER_S[size] if subject.name == "alula" else None,
+            MOST_BYTES_PER_S[size] if subject.name.startswith("alula") else None,
         )
         session.send(b"\x02:kill-server\r")
         session.wait(5)

@@ -49,9 +49,10 @@ def console(folder: Path, **environment: str | None) -> Subject:
     return Subject("alula", ALULA, {"ALULA_HOME": str(folder), **environment}, b"GPU")
 
 
-def widgets() -> Subject:
+def widgets(jobs: int = 30) -> Subject:
     """The project's widgets without the console's screens."""
-    return Subject("alula's widgets", [sys.executable, "-m", "tests.benchmarks.widgets_app"], {}, b"GPU 7")
+    command = [sys.executable, "-m", "tests.benchmarks.widgets_app", str(jobs)]
+    return Subject("alula's widgets", command, {}, b"GPU 7")
 
 
 def naive() -> Subject:

@@ -1,6 +1,7 @@
 """The project's widgets alone, under the load of an overview: 8 GPUs with histories and a jobs table, at 1 Hz."""
 
 import random
+import sys
 import time
 
 import msgspec
@@ -55,6 +56,10 @@ COLUMNS = [
 
 
 class WidgetsApp(App[None]):
+    def __init__(self, jobs: int) -> None:
+        super().__init__(driver_class=choose_driver())
+        self.jobs = [Job(index, 100, 0) for index in range(2, jobs + 1)]
+
     CSS = "Grid { grid-size: 4 2; height: 14; } GpuPane { border: round $primary; } .-narrow Grid { grid-size: 2 4; }"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 
@@ -79,9 +84,8 @@ class WidgetsApp(App[None]):
         for index, pane in enumerate(self.panes):
             self.values[index] = max(0, min(100, self.values[index] + self.random.randint(-4, 4)))
             pane.show(Gpu(now, self.values[index], 300 + 3.0 * self.values[index]))
-        jobs = [Job(1, 49 + (100_000 - self.left_s) / 10_000, self.left_s)]
-        self.table.show(jobs + [Job(index, 100, 0) for index in range(2, 30)])
+        self.table.show([Job(1, 49 + (100_000 - self.left_s) / 10_000, self.left_s), *self.jobs])
 
 
 if __name__ == "__main__":
-    WidgetsApp(driver_class=choose_driver()).run()
+    WidgetsApp(int(sys.argv[1])).run()
