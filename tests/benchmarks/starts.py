@@ -19,12 +19,13 @@ COMMANDS = (("--version",), ("jobs", "list"), ("jobs", "list", "--json"), ("stat
 def run(report: Callable[[str], None]) -> Iterator[Result]:
     """The best of ten, warm, each."""
     with tempfile.TemporaryDirectory() as name, subjects.fed_folder(Path(name)) as folder:
-        subject = subjects.console(folder)
-        times = [took for _ in range(ROUNDS) if (took := _first_frame_s(subject)) is not None]
-        if times:
-            yield Result("alula", "first frame", min(times), "s", MOST_FIRST_FRAME_S)
-        else:
-            report("  skipped: the console shows no first frame here")
+        for subject in (subjects.console(folder), subjects.widgets(), subjects.naive()):
+            times = list(_first_frames_s(subject))
+            if times:
+                goal = MOST_FIRST_FRAME_S if subject.name.startswith("alula") else None
+                yield Result(subject.name, "first frame", min(times), "s", goal)
+            else:
+                report(f"  skipped: {subject.name} shows no first frame here")
         for arguments in COMMANDS:
             seconds = _command_s(arguments, folder)
             if seconds is None:
@@ -33,11 +34,12 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
                 yield Result(f"alula {' '.join(arguments)}", "whole command", seconds, "s", MOST_COMMAND_S)
 
 
-def _first_frame_s(subject: subjects.Subject) -> float | None:
-    with PseudoTerminal(subject.command, size=(160, 48), environment=subject.environment) as session:
-        if session.read_until(lambda output: subject.marker in output):
-            return session.last_output_at - session.started_at
-    return None
+def _first_frames_s(subject: subjects.Subject) -> Iterator[float]:
+    for _ in range(ROUNDS):
+        with PseudoTerminal(subject.command, size=(160, 48), environment=subject.environment) as session:
+            if not session.read_until(lambda output: subject.marker in output):
+                return
+            yield session.last_output_at - session.started_at
 
 
 def _command_s(arguments: tuple[str, ...], folder: Path) -> float | None:
