@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import sys
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -63,11 +65,15 @@ def back_up(connection: sqlite3.Connection, folder: Path, name: str) -> Path:
 
 
 def _make_private_file(path: Path) -> None:
-    """Make an empty file if there is none. An existing one must never be opened here: closing a second descriptor of a
-    file drops this process's POSIX locks on it, and with them the safety of connections that are open elsewhere.
+    """Make an empty file if there is none, or keep others from the one there is.
+
+    An existing one must never be opened here: closing a second descriptor of a file drops this process's POSIX locks on
+    it, and with them the safety of connections that are open elsewhere.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        path.chmod(0o600)
 
 
 @contextmanager
@@ -125,13 +131,27 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    import sqlite_utils  # 0.1 s, and only a new or old database needs it
+    with _without_pandas():
+        import sqlite_utils  # 0.1 s, and only a new or old database needs it
 
-    from state.migrations import migrations
+        from state.migrations import migrations
 
     # Each step commits with its own record, so an interrupted migration goes on where it stopped.
     migrations.apply(sqlite_utils.Database(connection))
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """sqlite-utils imports pandas wherever it is installed: 0.4 s, and 100 MB that the engine would carry for good."""
+    if "pandas" in sys.modules:
+        yield
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # makes the import fail
+    try:
+        yield
+    finally:
+        del sys.modules["pandas"]
 
 
 @contextmanager
