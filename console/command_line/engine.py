@@ -28,23 +28,55 @@ def engine() -> None:
 
 
 @engine.command()
-def run() -> None:
+@click.option("--replay", "recording", type=click.Path(path_type=Path), metavar="FILE",
+              help="Play this recording in place of watching this host.")  # fmt: skip
+def run(recording: Path | None) -> None:
     """Run the engine in this terminal until Ctrl-C. Jobs go on when it ends.
 
-    Example: alula engine run
+    Example: ALULA_HOME=/tmp/replay alula engine run --replay incident.jsonl.gz
     """
     from engine.daemon import EXIT_ALREADY_RUNNING, run_engine
+    from engine.parts import all_parts
+    from engine.watch.replay import check_recording
 
     try:
+        if recording:
+            click.echo(f"{recording}: {check_recording(recording):.0f} s, played again and again", err=True)
         folder = state_folder()
         if folder.notice:
             click.echo(folder.notice, err=True)
-        code = run_engine(folder, to_terminal=True)
+        code = run_engine(folder, all_parts(recording), to_terminal=True)
     except StateError as error:
         sys.exit(could_not(error, as_json=False))
     if code == EXIT_ALREADY_RUNNING:
         sys.exit(could_not(EngineUnavailable("another engine runs", "see it: alula engine status"), as_json=False))
     sys.exit(code)
+
+
+@engine.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--seconds", type=click.FloatRange(1, 86_400), default=60.0, show_default=True)
+@_json_option
+def record(file: Path, seconds: float, as_json: bool) -> None:
+    """Record what the engine watches, without names of people, hosts and paths, for --replay.
+
+    FILE is gzipped if its name ends in .gz. About 100 bytes a second and GPU.
+
+    Example: alula engine record incident.jsonl.gz --seconds 300
+    """
+    from engine.watch.recorder import record as record_into
+
+    try:
+        folder = state_folder()
+        Client(folder).ensure_engine()
+        with closing(open_database(folder.database_path)) as database:
+            lines = record_into(database, file, seconds)
+    except (StateError, EngineUnavailable) as error:
+        sys.exit(could_not(error, as_json=as_json))
+    except OSError as error:
+        problem = StateError(f"{file} cannot be written: {error.strerror}", "Name a file in a folder of yours.")
+        sys.exit(could_not(problem, as_json=as_json))
+    click.echo(to_json({"file": str(file), "lines": lines}) if as_json else f"{file}: {lines} lines")
 
 
 @engine.command()
