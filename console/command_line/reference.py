@@ -1,7 +1,6 @@
 """`alula reference`: the small stand-in model server."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def reference() -> None:
 @click.option("--speculative-num-steps", type=int, help="Drafted tokens before each verification.")
 @click.option("--speculative-eagle-topk", type=int, help="1: the reference server drafts chains.")
 @click.option("--speculative-num-draft-tokens", type=int, help="Always num-steps + 1 with top-k 1.")
-@click.option("--enable-return-hidden-states", is_flag=True, help="Let requests ask for the target's final states.")
+@click.option("--enable-return-hidden-states", is_flag=True, help="Let requests ask for the target's states.")
 @click.option("--enable-metrics", is_flag=True, help="Taken for SGLang's sake: /metrics is always there.")
 @click.option("--decode-log-interval", default=40, show_default=True, type=click.IntRange(1))
 @click.option("--api-key", help="Ask clients for this key.")
@@ -46,8 +45,6 @@ def serve(model_path: Path | None, log_level: str, enable_metrics: bool, **given
     Example: alula reference serve --port 0 --speculative-algorithm EAGLE3 --speculative-draft-model-path
     "$(alula reference paths --draft)"
     """
-    # One BLAS thread: these matrices are too small to share out. It is read when numpy is first imported.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import asyncio
     import logging
 

@@ -79,8 +79,8 @@ class Figures:
         """Tokens a verification over the server's life; `None` before the first."""
         return None if not self.verifications else 1 + self.accepted_drafts / self.verifications
 
-    def add_tokens(self, request: Request, count: int, since: float) -> None:
-        """Count `count` new tokens of a request, the last of which came now and the one before at `since`."""
+    def add_tokens(self, count: int, since: float) -> None:
+        """Count `count` new tokens of a request, which came together now; those before them came at `since`."""
         share = (time.perf_counter() - since) / count
         for _ in range(count):
             self._between_tokens.labels(**self._base).observe(share)

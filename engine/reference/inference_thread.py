@@ -5,6 +5,8 @@ import threading
 import time
 from collections import deque
 
+from threadpoolctl import threadpool_limits
+
 from engine.reference.requests import Finish, Request, Update
 from engine.reference.scheduler import Scheduler
 
@@ -20,7 +22,7 @@ class InferenceThread:
         self._wake = threading.Condition()
         self._stopping = False
         self._stepped = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name="inference", daemon=True)
+        self._thread = threading.Thread(target=self._run_alone, name="inference", daemon=True)
 
     def start(self) -> None:
         """Begin to serve."""
@@ -56,6 +58,11 @@ class InferenceThread:
     def seconds_since_step(self) -> float:
         """Age of the last completed step."""
         return time.monotonic() - self._stepped
+
+    def _run_alone(self) -> None:
+        # Small matrices gain little from more threads, and two busy processes on two cores lose tenfold.
+        with threadpool_limits(1, user_api="blas"):
+            self._run()
 
     def _run(self) -> None:
         while True:

@@ -58,7 +58,8 @@ class Request:
     recorded: bool = True
     """False for health checks, which the metrics leave out."""
     hidden_states: list[Floats] | None = None
-    """Final states of prompt and answer, collected where this is a list."""
+    """The target's states of prompt and answer, as handed to a draft: captured layers under EAGLE3, else final ones
+    (so answered by SGLang 0.5.17 on an H200). Collected where this is a list."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     tokens: list[int] = field(default_factory=list)
     delivered: int = 0

@@ -70,7 +70,7 @@ class SpeculativeRunner:
         tokens = numpy.array([request.prompt])
         positions = numpy.arange(tokens.shape[1])[None]
         states = self._target.forward(tokens, positions, self._cache, slot)
-        _collect(request, states.final[0])
+        _collect(request, self._handed_over(states)[0])
         first = next_token(self._target.logits(states.final[0, -1]), request.settings, request.random)
         following = numpy.array([[*request.prompt[1:], first]])
         drafted = self._draft.forward(following, self._handed_over(states), positions, self._draft_cache, slot)
@@ -92,7 +92,7 @@ class SpeculativeRunner:
         self._read(standing, states, positions)
         for row, (request, tokens) in enumerate(zip(requests, standing, strict=True)):
             request.accepted[len(tokens) - 1] += 1
-            _collect(request, states.final[row, : len(tokens)])
+            _collect(request, self._handed_over(states)[row, : len(tokens)])
         return standing
 
     def move(self, source: int, destination: int, length: int) -> None:

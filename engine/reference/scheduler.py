@@ -53,37 +53,38 @@ class Scheduler:
         """End every request now."""
         for request in [*self._waiting, *self._running]:
             request.aborted = True
-            request.finish = request.finish or Finish("abort", message=message)
-        self._drop_finished()
+            request.finish = Finish("abort", message=message)
+        self._hand_out([])
 
     def step(self) -> None:
         """Read prompts that have room, then decode once for all that run."""
-        self._drop_finished()
-        self._admit()
+        began = time.perf_counter()
+        self._hand_out(self._admitted())
         if self._running:
-            self._decode_once()
-            self._drop_finished()
-        self._show()
+            self._hand_out(self._decoded())
+        self._interval.seconds += time.perf_counter() - began
+        if self._interval.steps >= self._log_interval:
+            self._close_interval()
 
-    def _admit(self) -> None:
+    def _admitted(self) -> list[Request]:
         budget = PROMPT_TOKENS_A_STEP
+        admitted = []
         while self._waiting and len(self._running) < self._slots and budget > 0:
             request = self._waiting.popleft()
             budget -= len(request.prompt)
             began = request.timeline.admitted = time.perf_counter()
             tokens = self._runner.admit(len(self._running), request)
-            request.timeline.first_token = time.perf_counter()
-            rate = len(request.prompt) / (request.timeline.first_token - began)
+            self._last_step = request.timeline.first_token = time.perf_counter()
+            rate = len(request.prompt) / (self._last_step - began)
             _log.info(prefill_line(len(request.prompt), self._usage, len(self._running), len(self._waiting), rate))
             self._running.append(request)
             request.extend(tokens, self._context, self._decode)
             if request.recorded:
                 self._figures.add_first_token(request)
-            self._deliver(request)
-            self._last_step = time.perf_counter()
-        self._drop_finished()
+            admitted.append(request)
+        return admitted
 
-    def _decode_once(self) -> None:
+    def _decoded(self) -> list[Request]:
         results = self._runner.advance(self._running)
         if self._num_steps:
             self._figures.add_verifications(len(results), sum(len(tokens) - 1 for tokens in results))
@@ -91,46 +92,49 @@ class Scheduler:
             before = len(request.tokens)
             request.extend(tokens, self._context, self._decode)
             if request.recorded:
-                self._figures.add_tokens(request, len(request.tokens) - before, self._last_step)
+                self._figures.add_tokens(len(request.tokens) - before, self._last_step)
             self._interval.tokens += len(tokens)
-            self._deliver(request)
         self._last_step = time.perf_counter()
-        self._interval.add(len(results))
-        if self._interval.steps >= self._log_interval:
-            self._close_interval()
+        self._interval.steps += 1
+        self._interval.rows += len(results)
+        return list(self._running)
 
-    def _deliver(self, request: Request) -> None:
+    def _hand_out(self, changed: list[Request]) -> None:
+        """Tell the waiting sides last: whoever has an answer finds its place free and its figures counted."""
+        aborted = [request for request in [*self._waiting, *self._running] if request.aborted]
+        for request in aborted:
+            request.finish = request.finish or Finish("abort", message="The request was aborted.")
+        self._drop_finished()
+        updates = [(request, self._update(request)) for request in {id(one): one for one in aborted + changed}.values()]
+        self._show()
+        for request, update in updates:
+            if update is not None:
+                request.deliver(update)
+
+    def _update(self, request: Request) -> Update | None:
         fresh = tuple(request.tokens[request.delivered :])
-        if request.finish is not None or (request.streaming and fresh):
-            request.delivered = len(request.tokens)
-            if request.finish is not None:
-                request.timeline.finished = time.perf_counter()
-                if request.recorded:
-                    self._figures.add_finished(request)
-            request.deliver(Update(fresh, request.finish))
+        if request.finish is None and not (request.streaming and fresh):
+            return None
+        request.delivered = len(request.tokens)
+        if request.finish is not None:
+            request.timeline.finished = time.perf_counter()
+            if request.recorded:
+                self._figures.add_finished(request)
+        return Update(fresh, request.finish)
 
     def _drop_finished(self) -> None:
-        for queued in [request for request in self._waiting if request.aborted]:
-            self._waiting.remove(queued)
-            self._end_aborted(queued)
+        self._waiting = deque(request for request in self._waiting if request.finish is None)
         for slot in reversed(range(len(self._running))):
             request = self._running[slot]
-            if request.aborted:
-                self._end_aborted(request)
             if request.finish is not None:
                 last = self._running.pop()
                 if last is not request:
                     self._running[slot] = last
                     self._runner.move(len(self._running), slot, last.length)
 
-    def _end_aborted(self, request: Request) -> None:
-        if request.timeline.finished is None:
-            request.finish = request.finish or Finish("abort", message="The request was aborted.")
-            self._deliver(request)
-
     def _close_interval(self) -> None:
         interval, self._interval = self._interval, _Interval()
-        rate = interval.tokens / (time.perf_counter() - interval.began)
+        rate = interval.tokens / interval.seconds
         self._figures.last_throughput = rate
         self._figures.set(gen_throughput=rate)
         accept = None
@@ -161,12 +165,8 @@ class Scheduler:
 
 
 class _Interval:
-    """Sums between two log lines."""
+    """Sums between two log lines. Idle time does not count."""
 
     def __init__(self) -> None:
-        self.began = time.perf_counter()
+        self.seconds = 0.0
         self.steps = self.rows = self.tokens = 0
-
-    def add(self, rows: int) -> None:
-        self.steps += 1
-        self.rows += rows

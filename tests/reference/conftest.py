@@ -1,10 +1,11 @@
 """Real servers on loopback, on the checkpoint that ships."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import aiohttp
 import pytest
+from threadpoolctl import threadpool_limits
 
 from engine.reference.checkpoint import shipped_draft, shipped_target
 from engine.reference.server import serve_reference
@@ -28,6 +29,13 @@ def settings(algorithm: str | None = None, **more: object) -> ServerSettings:
     if algorithm is not None:
         given |= {"speculative_algorithm": algorithm, "speculative_draft_model_path": shipped_draft()}
     return ServerSettings(**(given | more))  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def one_blas_thread() -> Iterator[None]:
+    """Tests run side by side, and OpenBLAS threads of two processes hinder each other."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

@@ -133,13 +133,16 @@ async def test_completions_answer_each_prompt_and_copy(serve: Serve) -> None:
     assert answer["usage"]["completion_tokens"] == 20
 
 
-async def test_hidden_states_are_as_wide_as_the_target(serve: Serve) -> None:
+@pytest.mark.parametrize(("algorithm", "width"), [(None, 192), ("EAGLE", 192), ("EAGLE3", 576)])
+async def test_hidden_states_are_as_wide_as_what_the_draft_gets(
+    serve: Serve, algorithm: str | None, width: int
+) -> None:
     body = {"input_ids": [5, 6, 7], "sampling_params": {"temperature": 0, "max_new_tokens": 4, "ignore_eos": True}}
-    async with serve("EAGLE3", enable_return_hidden_states=True) as session:
+    async with serve(algorithm, enable_return_hidden_states=True) as session:
         answer: Any = await post(session, "/generate", body | {"return_hidden_states": True})
     prompt, *rows = answer["meta_info"]["hidden_states"]
-    assert [len(row) for row in prompt] == [192, 192, 192]
-    assert [len(row) for row in rows] == [192, 192, 192]
+    assert [len(row) for row in prompt] == [width] * 3
+    assert [len(row) for row in rows] == [width] * 3
 
 
 def test_text_is_held_back_until_it_can_no_longer_change() -> None:

@@ -1,7 +1,7 @@
 """Temperature, top-k, top-p, min-p, seeds."""
 
 import numpy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -10,6 +10,7 @@ from engine.reference.sampling import SamplingSettings, next_token, probabilitie
 LOGITS = arrays.arrays(numpy.float32, (3, 12), elements=st.floats(-8, 8, width=32))
 
 
+@settings(deadline=None)
 @given(LOGITS, st.floats(0.1, 3.0), st.sampled_from([-1, 1, 4]), st.floats(0.05, 1.0), st.floats(0.0, 0.9))
 def test_filters_leave_a_distribution(
     logits: numpy.ndarray, temperature: float, top_k: int, top_p: float, min_p: float
@@ -21,6 +22,7 @@ def test_filters_leave_a_distribution(
         assert ((shares > 0).sum(axis=-1) <= top_k).all()
 
 
+@settings(deadline=None)
 @given(LOGITS, st.floats(0.05, 0.99))
 def test_top_p_keeps_the_fewest_tokens_that_reach_it(logits: numpy.ndarray, top_p: float) -> None:
     full = probabilities(logits, SamplingSettings())
@@ -31,11 +33,12 @@ def test_top_p_keeps_the_fewest_tokens_that_reach_it(logits: numpy.ndarray, top_
     assert (mass - smallest <= top_p + 1e-6).all()
 
 
+@settings(deadline=None)
 @given(LOGITS)
 def test_no_temperature_and_top_k_of_one_take_the_likeliest(logits: numpy.ndarray) -> None:
     random = numpy.random.default_rng(1)
-    for settings in (SamplingSettings(temperature=0.0), SamplingSettings(top_k=1)):
-        assert next_token(logits[0], settings, random) == int(logits[0].argmax())
+    for sampling in (SamplingSettings(temperature=0.0), SamplingSettings(top_k=1)):
+        assert next_token(logits[0], sampling, random) == int(logits[0].argmax())
 
 
 def test_draws_follow_the_distribution() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.reference.checkpoint import DRAFT_CLASS, TARGET_CLASS, read_checkpoint, shipped_draft, shipped_target
@@ -52,6 +52,7 @@ async def test_every_answer_reports_its_own_accept_length(serve: Serve) -> None:
     assert meta["spec_accept_length"] == pytest.approx(meta["completion_tokens"] / meta["spec_verify_ct"])
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     logits=st.lists(st.floats(-4, 4), min_size=5, max_size=5),
     token=st.integers(0, 4),
@@ -62,14 +63,14 @@ def test_one_verified_token_has_exactly_the_targets_distribution(
     logits: list[float], token: int, temperature: float, top_k: int
 ) -> None:
     """Summed over both outcomes of the test: kept with the target's probability, else drawn from the rest."""
-    settings = SamplingSettings(temperature=temperature, top_k=top_k)
+    sampling = SamplingSettings(temperature=temperature, top_k=top_k)
     rows = numpy.array([logits, logits], dtype=numpy.float32)
-    wanted = probabilities(rows[:1], settings)[0]
-    steps = 4000
+    wanted = probabilities(rows[:1], sampling)[0]
+    steps = 1500
     counts = numpy.zeros(5)
     for number in range(steps):
         # evenly spaced draws in place of random ones: the integral over the unit square, no luck in it
-        counts[committed([token], rows, settings, _Even(number / steps))[0]] += 1 / steps  # type: ignore[arg-type]
+        counts[committed([token], rows, sampling, _Even(number / steps))[0]] += 1 / steps  # type: ignore[arg-type]
     assert numpy.abs(counts - wanted).max() < 0.02
 
 
@@ -84,7 +85,7 @@ class _Even:
 
 
 def test_sampled_answers_have_the_baselines_distribution() -> None:
-    """Chi-square over the first three tokens of 700 answers each, seeds fixed, four likeliest tokens a step."""
+    """Chi-square over the first three tokens of 500 answers each, seeds fixed, four likeliest tokens a step."""
     target_files, draft_files = (
         read_checkpoint(shipped_target(), TARGET_CLASS),
         read_checkpoint(shipped_draft(), DRAFT_CLASS),
@@ -92,8 +93,8 @@ def test_sampled_answers_have_the_baselines_distribution() -> None:
     layers = captured_layers(draft_files.config, target_files.config.num_hidden_layers)
     target = Target(target_files, CONTEXT + 3, layers)
     draft = Draft(draft_files, target, CONTEXT + 3, own_head=True)
-    plain = _outcomes(PlainRunner(target, 1, CONTEXT), range(700))
-    speculative = _outcomes(SpeculativeRunner(target, draft, 3, 1, CONTEXT, inner_states=True), range(10_000, 10_700))
+    plain = _outcomes(PlainRunner(target, 1, CONTEXT), range(500))
+    speculative = _outcomes(SpeculativeRunner(target, draft, 3, 1, CONTEXT, inner_states=True), range(10_000, 10_500))
     common = [outcome for outcome, count in (plain + speculative).items() if count >= 20]
     first = numpy.array([plain[outcome] for outcome in common], dtype=float)
     second = numpy.array([speculative[outcome] for outcome in common], dtype=float)
@@ -107,8 +108,8 @@ def _outcomes(runner: Runner, seeds: range) -> Counter[tuple[int, ...]]:
 
 
 def _three_tokens(runner: Runner, seed: int) -> tuple[int, ...]:
-    settings = SamplingSettings(temperature=1.0, top_k=4, seed=seed)
-    request = Request((1, 300, 310, 320), settings, lambda update: None, frozenset())
+    sampling = SamplingSettings(temperature=1.0, top_k=4, seed=seed)
+    request = Request((1, 300, 310, 320), sampling, lambda update: None, frozenset())
     request.tokens += runner.admit(0, request)
     while len(request.tokens) < 3:
         request.tokens += runner.advance([request])[0]

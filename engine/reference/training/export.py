@@ -18,6 +18,7 @@ def save_target(weights: Tensors, folder: Path, shape: Shape) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _save_weights(weights, folder)
     config = _common(shape) | {
+        "_name_or_path": TARGET_NAME,
         "architectures": ["LlamaForCausalLM"],
         "num_hidden_layers": shape.layers,
         "intermediate_size": shape.intermediate,
