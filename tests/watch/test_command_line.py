@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from engine.client import Client
+from engine.watch.recording import read_lines
 from state.database import open_database
 from state.folder import StateFolder
 from state.servers import latest_server_samples, read_servers
-from tests.watch.http_servers import RecordedSglang, serving
+from tests.watch.http_servers import RECORDED, RecordedSglang, serving
 from tests.watch.test_servers import eventually
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -94,3 +95,32 @@ async def test_alerts_say_what_to_do_and_are_acknowledged(alula: Run, tmp_path: 
     assert alula("alerts", "ack", str(alert["id"])).returncode == 0
     assert "acknowledged" in alula("alerts").stdout
     assert alula("alerts", "ack", "999").returncode == 2
+
+
+async def test_a_recording_of_a_real_h200_is_played_and_recorded_again(alula: Run, tmp_path: Path) -> None:
+    """The matrix product loop on one H200, driver 580.159.04, 2026-12-01."""
+    home, again = tmp_path / "home", tmp_path / "again.jsonl.gz"
+    recording = RECORDED / "h200_matrix_product.jsonl.gz"
+    engine = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "console", "engine", "run", "--replay", str(recording),
+        env=os.environ | {"ALULA_HOME": str(home)}, stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        database = open_database(StateFolder(path=home).database_path)
+        await eventually(lambda: database.execute("SELECT 1 FROM gpu_sample").fetchone())
+        shown = await asyncio.to_thread(alula, "gpus")
+        assert "NVIDIA H200" in shown.stdout and "1.1 GiB" in shown.stdout, shown.stderr
+        recorded = await asyncio.to_thread(alula, "engine", "record", str(again), "--seconds", "2")
+        assert recorded.returncode == 0, recorded.stderr
+    finally:
+        engine.terminate()
+        await engine.wait()
+    (sample,) = next(read_lines(again)).readings.gpu_samples
+    assert sample.utilization_percent == 100 and sample.power_limit_w == 700
+
+
+def test_what_is_no_recording_is_refused_at_once(alula: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    refused = alula("engine", "run", "--replay", str(path))
+    assert refused.returncode == 2 and "notes.txt, line 1" in refused.stderr
