@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
-import sys
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
