@@ -11,7 +11,7 @@ from textual.style import Style
 
 from state.outside_text import plain_line
 
-Line: TypeAlias = "str | Content | Strip"
+Line: TypeAlias = str | Content | Strip
 """What a widget gives for a row. `Content.assemble(("text", "bold $error"), ...)` carries styles by name; it is never
 built with `Content.from_markup` from text that came from outside. A `Strip` is drawn as it is."""
 
