@@ -1,0 +1,96 @@
+"""Every key of the console, once: bindings, footer, help and the key table of the documents are made from it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from textual.binding import Binding
+
+from widgets.key_help import KeyGroup
+
+
+class Action(NamedTuple):
+    """Something that a key does."""
+
+    keys: str
+    """Textual's names, the first one is the one that is shown."""
+    shown: str
+    """As it is printed on the key."""
+    action: str
+    label: str
+    """For the footer: one or two words."""
+    meaning: str
+    """For the help: a few words."""
+    where: str = "everywhere"
+    """The screen it works on."""
+    footer: bool = True
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("question_mark,f1", "?", "help", "Help", "Show the keys that work here"),
+    Action("colon,ctrl+p", ":", "command_palette", "Commands", "Find a command by name"),
+    Action("1", "1", "show('overview')", "Overview", "Overview: the whole host", footer=False),
+    Action("2", "2", "show('gpus')", "GPUs", "GPUs", footer=False),
+    Action("3", "3", "show('servers')", "Servers", "Servers", footer=False),
+    Action("4", "4", "show('jobs')", "Jobs", "Jobs", footer=False),
+    Action("5", "5", "show('regenerations')", "Regen", "Regenerations", footer=False),
+    Action("6", "6", "show('check')", "Check", "Check a deployment", footer=False),
+    Action("7", "7", "show('alerts')", "Alerts", "Alerts", footer=False),
+    Action("p", "p", "hold", "Hold", "Hold the picture still, or let it go on", footer=False),
+    Action("t", "t", "light_or_dark", "Theme", "Light or dark", footer=False),
+    Action("e", "e", "start_engine", "Start engine", "Start the engine if none runs", footer=False),
+    Action("q,ctrl+c,f10", "q", "quit_console", "Quit", "Leave; everything goes on"),
+    Action("escape", "Esc", "back", "Back", "Back to where you came from", "details"),
+    Action("slash", "/", "filter", "Filter", "Show matching rows; ! before the text inverts", "lists"),
+    Action("enter", "Enter", "open", "Open", "Open the row under the cursor", "lists"),
+    Action("j,down", "j", "down", "Down", "Next row; k or ↑ the one before, g G first and last", "lists", False),
+    Action("s", "s", "sort", "Sort", "Sort by the next column; S turns the order round", "lists", False),
+    Action("x", "x", "stop_job", "Stop", "Stop the job (asks)", "jobs"),
+    Action("r", "r", "retry_job", "Retry", "Run an ended job again", "jobs"),
+    Action("x", "x", "pause_run", "Pause", "Pause the regeneration (asks)", "regenerations"),
+    Action("r", "r", "resume_run", "Resume", "Go on with it", "regenerations"),
+    Action("f", "f", "retry_failed", "Retry failed", "Ask failed samples again", "regenerations"),
+    Action("a", "a", "acknowledge", "Seen", "Say that you have seen the alert", "alerts"),
+    Action("w", "w", "span", "Time span", "Next time span of the chart", "charts"),
+    Action("slash", "/", "search", "Search", "Search the log; n and N next and previous", "log"),
+    Action("e", "e", "next_error", "Errors", "Next line that looks like an error; E previous", "log"),
+    Action("f", "f", "follow", "Follow", "Follow the end, or stay", "log"),
+    Action("w", "w", "wrap", "Wrap", "Break long lines, or cut them", "log"),
+    Action("c", "c", "copy_fix", "Copy fix", "Copy the corrected command", "check"),
+    Action("o", "o", "pick_file", "Open file", "Choose a file to check", "check"),
+)
+
+FROM_WIDGETS = frozenset({"open", "down", "sort", "next_error", "follow", "wrap"})
+"""Actions whose keys the focused widget binds itself; they stand here for footer and help."""
+
+
+NOT_IN_PALETTE = frozenset(
+    {"command_palette", "down", "filter", "open", *(action.action for action in ACTIONS if "show(" in action.action)}
+)
+"""Moving about, which the palette offers by the screens' names or not at all."""
+
+
+def bindings(where: str) -> list[Binding]:
+    """Bindings of one place."""
+    return [
+        Binding(action.keys, action.action, action.label, show=False)
+        for action in ACTIONS
+        if action.where == where and action.action not in FROM_WIDGETS
+    ]
+
+
+def footer_keys(places: Iterable[str]) -> list[tuple[str, str]]:
+    """Keys and labels that the footer shows, those of the place itself first."""
+    chosen = [
+        action for place in (*places, "everywhere") for action in ACTIONS if action.where == place and action.footer
+    ]
+    return [(action.shown, action.label) for action in chosen]
+
+
+def key_groups(places: Iterable[str]) -> list[KeyGroup]:
+    """Keys that work in these places, for the help."""
+    titles = {"details": "Here", "lists": "Lists", "everywhere": "Everywhere", "charts": "Charts", "log": "Log"}
+    groups = []
+    for place in (*places, "everywhere"):
+        keys = tuple((action.shown, action.meaning) for action in ACTIONS if action.where == place)
+        groups.append(KeyGroup(titles.get(place, place.capitalize()), keys))
+    return groups

@@ -1,0 +1,184 @@
+"""The console: modes for screens, a feed of records, a client for commands. All else lives in the screens."""
+
+import threading
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.message import Message
+
+from console.actions import bindings
+from console.feed.reader import Feed
+from console.screens.frame import FrameScreen
+from console.screens.table import SCREENS, screen_class
+from engine.client import Client, CommandRefused, EngineUnavailable
+from state.errors import StateError
+from state.folder import StateFolder, state_folder
+from state.outside_text import plain_line
+from widgets.terminal.driver import choose_driver
+
+AGE_S = 1.0
+"""How often ages and stale marks are looked at; nothing is sent where they are the same."""
+
+
+class Console(App[None]):
+    """Reads the state database, writes commands, and owns nothing: leaving it stops nothing."""
+
+    TITLE = "Alula"
+    CSS = """
+    Screen { layers: base; }
+    .heading { height: 1; color: $text-muted; text-style: bold; padding: 0 1; }
+    """
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("everywhere")]
+
+    class Fresh(Message):
+        """A topic's record has changed."""
+
+        def __init__(self, topic: str, record: Any) -> None:
+            super().__init__()
+            self.topic = topic
+            self.record = record
+
+        def can_replace(self, message: Message) -> bool:
+            """Of a burst about one topic only the last counts."""
+            return isinstance(message, Console.Fresh) and message.topic == self.topic
+
+    class Said(Message):
+        """A word for the operator, from a thread."""
+
+        def __init__(self, text: str, *, error: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.error = error
+
+    def __init__(self, folder: StateFolder, *, start_engine: bool = True) -> None:
+        super().__init__(driver_class=choose_driver(), watch_css=False)
+        self.folder = folder
+        self.client = Client(folder)
+        self.records: dict[str, Any] = {}
+        self.held = False
+        self._start_engine = start_engine
+        self._feed = Feed(folder.database_path, self._tell, self._fail)
+        self._screens: dict[str, FrameScreen] = {}
+
+    def on_mount(self) -> None:
+        """Show the overview at once; what it shows comes as it is read."""
+        self.action_show("overview")
+        self._feed.start()
+        self.set_interval(AGE_S, self._look_at_ages)
+        if self.folder.notice:
+            self.notify(self.folder.notice, severity="warning", timeout=20, markup=False)
+        if self._start_engine:
+            self.action_start_engine()
+
+    def on_unmount(self) -> None:
+        """End the reading thread."""
+        self._feed.end()
+
+    def on_console_fresh(self, event: Fresh) -> None:
+        """Keep the record, and show it where it is wanted."""
+        self.records[event.topic] = event.record
+        if not self.held and isinstance(self.screen, FrameScreen):
+            self.screen.fresh(event.topic, event.record)
+
+    def on_console_said(self, event: Said) -> None:
+        """Show a word from a thread."""
+        text = plain_line(event.text, 500)
+        if event.error:
+            self.notify(text, severity="error", timeout=10, markup=False)
+        else:
+            self.notify(text, timeout=5, markup=False)
+
+    def want(self, topics: frozenset[str]) -> None:
+        """The screen in sight needs these."""
+        self._feed.want(topics)
+
+    def ask(self, kind: str, arguments: dict[str, Any], done: str) -> None:
+        """Have the engine do something, in a thread; say how it went."""
+
+        def asking() -> None:
+            try:
+                self.client.ensure_engine()
+                self.client.ask(kind, arguments)
+            except (CommandRefused, EngineUnavailable, StateError) as error:
+                self.post_message(self.Said(f"{error}. {error.remedy}", error=True))
+            else:
+                self.post_message(self.Said(done, error=False))
+
+        threading.Thread(target=asking, name=kind, daemon=True).start()
+
+    def action_show(self, name: str) -> None:
+        """Go to a screen; details that were open on it are closed."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.push_screen(screen_class(name)())
+
+    def action_start_engine(self) -> None:
+        """Start the engine in a thread, if none runs."""
+
+        def starting() -> None:
+            try:
+                self.client.ensure_engine()
+            except (EngineUnavailable, StateError) as error:
+                self.post_message(self.Said(f"{error}. {error.remedy}", error=True))
+
+        threading.Thread(target=starting, name="start-engine", daemon=True).start()
+
+    def action_hold(self) -> None:
+        """Hold the picture still, or let it go on."""
+        self.held = not self.held
+        if isinstance(self.screen, FrameScreen):
+            self.screen.show_everything()
+
+    def action_light_or_dark(self) -> None:
+        """Change between the light and the dark theme."""
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        if isinstance(self.screen, FrameScreen):
+            self.screen.show_help()
+
+    def action_quit_console(self) -> None:
+        """Leave. Jobs, engine and runs go on."""
+        self.exit()
+
+    async def action_back(self) -> None:
+        """Close what lies on top."""
+        if len(self.screen_stack) > 2:
+            self.pop_screen()
+
+    def get_system_commands(self, screen: Any) -> Any:
+        """Commands of the palette: every screen, and every action that works here."""
+        for name, (title, _) in SCREENS.items():
+            yield self._command(f"Go to {title}", f"Screen {title}", lambda name=name: self.action_show(name))
+        if isinstance(screen, FrameScreen):
+            for label, meaning, call in screen.commands():
+                yield self._command(label, meaning, call)
+
+    def _command(self, title: str, help_text: str, call: Any) -> Any:
+        from textual.app import SystemCommand
+
+        return SystemCommand(title, help_text, call)
+
+    def _look_at_ages(self) -> None:
+        if isinstance(self.screen, FrameScreen):
+            self.screen.redraw_ages()
+
+    def _tell(self, topic: str, record: Any) -> None:
+        self.post_message(self.Fresh(topic, record))
+
+    def _fail(self, message: str) -> None:
+        self.post_message(self.Said(message, error=True))
+
+
+def run() -> None:
+    """Open the console on this account's state folder."""
+    import sys
+
+    try:
+        folder = state_folder()
+    except StateError as error:
+        sys.exit(f"alula: {error}\n{error.remedy}")
+    Console(folder).run()

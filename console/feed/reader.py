@@ -1,0 +1,83 @@
+"""A thread that reads what the screen in sight needs, whenever the database has changed."""
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from console.feed.topics import TOPICS
+from state.database import open_database
+from state.errors import StateError
+
+POLL_S = 0.1
+ALIVE_S = 2.0
+"""An engine that is killed writes nothing, so whether it lives is looked at even where nothing has changed."""
+
+
+class Feed(threading.Thread):
+    """Calls `tell(topic, record)` from its own thread for each wanted topic whose record is not what it was."""
+
+    def __init__(self, path: Path, tell: Callable[[str, Any], None], fail: Callable[[str], None]) -> None:
+        super().__init__(name="feed", daemon=True)
+        self._path = path
+        self._tell = tell
+        self._fail = fail
+        self._wanted: frozenset[str] = frozenset()
+        self._known: dict[str, Any] = {}
+        self._again = threading.Event()
+        self._ended = threading.Event()
+
+    def want(self, topics: frozenset[str]) -> None:
+        """Tell these topics from now on, each at once."""
+        self._wanted = topics
+        self._known = {}
+        self._again.set()
+
+    def end(self) -> None:
+        """Stop reading."""
+        self._ended.set()
+        self._again.set()
+
+    def run(self) -> None:
+        """Read until ended. A database that cannot be read is said so, and tried again."""
+        while not self._ended.is_set():
+            try:
+                with contextlib.closing(open_database(self._path)) as database:
+                    self._follow(database)
+            except (sqlite3.Error, StateError) as error:
+                remedy = f"; {error.remedy}" if isinstance(error, StateError) else ""
+                self._fail(f"{error}{remedy}")
+                self._ended.wait(1.0)
+
+    def _follow(self, database: sqlite3.Connection) -> None:
+        identity = _identity(self._path)
+        version, alive_due = -1, 0.0
+        while not self._ended.is_set() and identity == _identity(self._path):
+            found = database.execute("PRAGMA data_version").fetchone()[0]
+            if found != version or self._again.is_set():
+                version = found
+                self._again.clear()
+                self._look(database, self._wanted)
+            elif time.monotonic() >= alive_due:
+                alive_due = time.monotonic() + ALIVE_S
+                self._look(database, self._wanted & {"engine"})
+            self._again.wait(POLL_S)
+
+    def _look(self, database: sqlite3.Connection, topics: frozenset[str]) -> None:
+        for topic in sorted(topics):
+            record = TOPICS[topic](database)
+            if topic not in self._known or self._known[topic] != record:
+                self._known[topic] = record
+                self._tell(topic, record)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file lies there: another one after a restore."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

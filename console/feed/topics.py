@@ -1,0 +1,94 @@
+"""What screens can be told about: a name and a function that reads it from the database."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+from engine.watch.throttle import reasons
+from state import alerts, gpus, host, jobs, regenerations, servers
+from state.engine import is_running, read_engine, read_parts
+from state.records.gpus import GpuProcess, GpuSample
+from state.records.jobs import Job
+from state.records.views import EngineView, GpuRow, GpusView, HostView, RegenerationRow, ServerRow
+
+SPEED_HISTORY_S = 900.0
+JOBS_SHOWN = 5000
+
+
+def read_engine_view(database: sqlite3.Connection) -> EngineView:
+    """The engine and its parts, without the heartbeat that changes each second."""
+    engine = read_engine(database)
+    return EngineView(engine, is_running(engine), tuple(read_parts(database)))
+
+
+def read_host(database: sqlite3.Connection) -> HostView:
+    """The host now."""
+    return HostView(host.latest_host_sample(database), tuple(host.read_disks(database)))
+
+
+def read_gpus(database: sqlite3.Connection) -> GpusView:
+    """Every GPU with its newest sample and processes."""
+    samples = gpus.latest_samples(database)
+    by_gpu: dict[str, list[GpuProcess]] = {}
+    for process in gpus.read_processes(database):
+        by_gpu.setdefault(process.uuid, []).append(process)
+    names = {job.id: job.name for job in jobs.open_jobs(database)}
+    rows = [
+        GpuRow(gpu, sample, tuple(found), _work(found, names), _slowed(sample))
+        for gpu in gpus.read_gpus(database)
+        for sample, found in [(samples.get(gpu.uuid), by_gpu.get(gpu.uuid, []))]
+    ]
+    return GpusView(gpus.read_status(database), tuple(rows))
+
+
+def read_servers(database: sqlite3.Connection) -> tuple[ServerRow, ...]:
+    """Every server with its newest sample."""
+    samples = servers.latest_server_samples(database)
+    return tuple(ServerRow(server, samples.get(server.url)) for server in servers.read_servers(database))
+
+
+def read_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
+    """The newest jobs."""
+    return tuple(jobs.read_jobs(database, JOBS_SHOWN))
+
+
+def read_open_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
+    """Jobs that have not ended, the newest first."""
+    return tuple(reversed(jobs.open_jobs(database)))
+
+
+def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, ...]:
+    """Every regeneration with its progress; those that run, with their speed of the last minutes."""
+    since = time.time() - SPEED_HISTORY_S
+    rows = []
+    for run in regenerations.read_regenerations(database):
+        history = regenerations.progress_history(database, run.id, since) if run.state == "running" else []
+        speeds = tuple((one.taken_at, one.tokens_per_s_now) for one in history)
+        rows.append(RegenerationRow(run, regenerations.latest_progress(database, run.id), speeds))
+    return tuple(rows)
+
+
+TOPICS: dict[str, Callable[[sqlite3.Connection], Any]] = {
+    "alert_history": lambda database: tuple(alerts.read_alerts(database)),
+    "alerts": lambda database: tuple(alerts.open_alerts(database)),
+    "engine": read_engine_view,
+    "gpus": read_gpus,
+    "host": read_host,
+    "jobs": read_jobs,
+    "open_jobs": read_open_jobs,
+    "regenerations": read_regenerations,
+    "servers": read_servers,
+}
+
+
+def _work(processes: list[GpuProcess], names: dict[int, str]) -> str:
+    for process in processes:
+        if process.job_id is not None and process.job_id in names:
+            return names[process.job_id]
+    return (processes[0].command or f"pid {processes[0].pid}") if processes else ""
+
+
+def _slowed(sample: GpuSample | None) -> str:
+    found = reasons(sample.throttle_reasons) if sample else ()
+    return ", ".join(reason.words for reason in found if reason.level != "normal")

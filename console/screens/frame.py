@@ -1,0 +1,105 @@
+"""What every screen has: title bar, footer, topics it wants, help, and a message where nothing can be read."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from console.actions import ACTIONS, NOT_IN_PALETTE, footer_keys, key_groups
+from state.records.views import EngineView
+from widgets.key_footer import KeyFooter
+from widgets.pane import Pane
+from widgets.title_bar import TitleBar
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+
+class FrameScreen(Screen[None]):
+    """A subclass gives `compose_body`, the topics that it wants, and `take` for their records."""
+
+    TITLE_TEXT: ClassVar[str] = ""
+    PLACES: ClassVar[tuple[str, ...]] = ()
+    """Places of `ACTIONS` whose keys work here, for footer and help."""
+    TOPICS: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def console(self) -> "Console":
+        """The app."""
+        return cast("Console", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Title, body, footer."""
+        yield TitleBar(id="title")
+        yield from self.compose_body()
+        yield KeyFooter(id="footer")
+
+    def compose_body(self) -> ComposeResult:
+        """What lies between title and footer."""
+        raise NotImplementedError
+
+    def title_text(self) -> str:
+        """What the title bar says."""
+        return self.TITLE_TEXT
+
+    def take(self, topic: str, record: Any) -> None:
+        """Show a record of a wanted topic."""
+        raise NotImplementedError
+
+    def on_screen_resume(self) -> None:
+        """Ask for what this screen needs, and show what is known already."""
+        self.console.want(self.TOPICS | {"engine"})
+        self.show_everything()
+
+    def fresh(self, topic: str, record: Any) -> None:
+        """A record has changed."""
+        if topic == "engine":
+            self._show_title(record)
+        if topic in self.TOPICS:
+            self.take(topic, record)
+
+    def show_everything(self) -> None:
+        """Draw title, footer and all known records."""
+        self._show_title(self.console.records.get("engine"))
+        self.query_one(KeyFooter).show((tuple(footer_keys(self.PLACES)), ""))
+        if not self.console.held:
+            for topic in sorted(self.TOPICS & self.console.records.keys()):
+                self.take(topic, self.console.records[topic])
+
+    def redraw_ages(self) -> None:
+        """Look again at ages and stale marks."""
+        for pane in self.query(Pane):
+            pane.redraw()
+
+    def show_help(self) -> None:
+        """Show the keys that work here."""
+        from widgets.key_help import KeyHelp
+
+        self.app.push_screen(KeyHelp(key_groups(self.PLACES), f"Keys: {self.TITLE_TEXT}"))
+
+    def commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+        """What the palette offers here."""
+        for action in ACTIONS:
+            if action.where in (*self.PLACES, "everywhere") and action.action not in NOT_IN_PALETTE:
+                yield action.label, action.meaning, partial(self._run, action.action)
+
+    async def _run(self, action: str) -> None:
+        await self.run_action(action if hasattr(self, f"action_{action}") else f"app.{action}")
+
+    def _show_title(self, view: EngineView | None) -> None:
+        held = "HELD: press p   " if self.console.held else ""
+        words, style = _engine_words(view)
+        self.query_one(TitleBar).show((self.title_text(), held + words, "$warning" if held else style))
+
+
+def _engine_words(view: EngineView | None) -> tuple[str, str]:
+    if view is None:
+        return "reading", "$text-muted"
+    if not view.alive:
+        return "engine not running: press e to start it", "$error"
+    failing = [part.name for part in view.parts if part.state == "backing_off"]
+    if failing:
+        return f"engine runs, but fails at: {', '.join(failing)}", "$warning"
+    return "engine runs", "$success"

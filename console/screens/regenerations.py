@@ -1,0 +1,44 @@
+"""All regenerations: pause, resume, ask failed samples again."""
+
+from typing import Any, ClassVar
+
+from textual.binding import BindingType
+
+from console.actions import bindings
+from console.screens.listing import ListingScreen
+from console.screens.regeneration_actions import pause_run, resume_run, retry_failed
+from state.records.views import RegenerationRow
+from widgets.regeneration.columns import REGENERATION_COLUMNS
+from widgets.table import Table
+
+
+class RegenerationsScreen(ListingScreen):
+    """Newest first."""
+
+    TITLE_TEXT = "Regenerations"
+    PLACES = ("regenerations", "lists")
+    TOPICS = frozenset({"regenerations"})
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations")]
+
+    def make_table(self) -> Table[Any]:
+        """The table."""
+        empty = "No regeneration yet. Start one: alula regen start prompts.jsonl --server URL"
+        return Table(REGENERATION_COLUMNS, key=lambda row: row.run.id, empty=empty, id="table")
+
+    def open_record(self, record: RegenerationRow) -> None:
+        """Show one run."""
+        from console.screens.regeneration import RegenerationScreen
+
+        self.app.push_screen(RegenerationScreen(record))
+
+    def action_pause_run(self) -> None:
+        """Pause the run under the cursor."""
+        pause_run(self.console, self.table.selected)
+
+    def action_resume_run(self) -> None:
+        """Go on with it."""
+        resume_run(self.console, self.table.selected)
+
+    def action_retry_failed(self) -> None:
+        """Ask its failed samples again."""
+        retry_failed(self.console, self.table.selected)

@@ -1,0 +1,1 @@
+"""Alerts: a strip for every screen, and columns of their table."""

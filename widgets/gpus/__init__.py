@@ -1,0 +1,1 @@
+"""GPUs: a list for the overview, columns for the table."""

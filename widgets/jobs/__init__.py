@@ -1,0 +1,1 @@
+"""Jobs: columns of their table, and one job's facts."""

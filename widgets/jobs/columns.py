@@ -1,0 +1,49 @@
+"""Columns of the table of jobs."""
+
+import shlex
+import time
+
+from textual.content import Content
+
+from state.records.jobs import ENDED, Job
+from widgets import figures
+from widgets.columns import Column
+
+STATE_STYLES = {
+    "queued": "$text-muted", "starting": "$accent", "running": "$success", "stopping": "$warning", "done": "",
+    "failed": "$error", "stopped": "$warning", "lost": "$error",
+}  # fmt: skip
+
+
+def state_text(job: Job) -> Content:
+    """The state in its colour; a job that ended badly has a sign as well."""
+    sign = "! " if job.state in ("failed", "lost") else ""
+    return Content.styled(f"{sign}{job.state}", STATE_STYLES[job.state])
+
+
+def took(job: Job) -> float | None:
+    """Seconds since it started, or from start to end."""
+    if job.started_at is None:
+        return None
+    return (job.ended_at if job.ended_at is not None else time.time()) - job.started_at
+
+
+JOB_COLUMNS: tuple[Column[Job], ...] = (
+    Column("Id", lambda job: str(job.id), 5, "right", sort_key=lambda job: job.id),
+    Column("State", state_text, 9, sort_key=lambda job: job.state),
+    Column("Name", lambda job: job.name, 16, grows=True, sort_key=lambda job: job.name),
+    Column("Kind", lambda job: job.kind, 7, priority=2, sort_key=lambda job: job.kind),
+    Column("Time", lambda job: figures.duration(took(job)), 11, "right", sort_key=took),
+    Column("Started", lambda job: _started(job), 9, priority=3, sort_key=lambda job: job.started_at),
+    Column("Why", lambda job: job.reason or "", 20, priority=1, grows=True),
+    Column("Command", lambda job: shlex.join(job.argv), 30, priority=4, grows=True),
+)
+
+
+def is_over(job: Job) -> bool:
+    """Whether it has ended."""
+    return job.state in ENDED
+
+
+def _started(job: Job) -> str:
+    return time.strftime("%a %H:%M", time.localtime(job.started_at)) if job.started_at else figures.ABSENT

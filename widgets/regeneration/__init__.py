@@ -1,0 +1,1 @@
+"""Regenerations: a pane with bar, speed and ETA, and columns of their table."""

@@ -1,0 +1,1 @@
+"""Servers: columns of their table."""
