@@ -8,7 +8,8 @@ from engine.watch.throttle import reasons
 from engine.watch.xid import is_application_fault, xid_remedy
 from state.records.gpus import Gpu, GpuHealth, GpuSample
 
-RULES = ("gpu-lost", "gpu-throttled", "gpu-hot", "gpu-xid", "gpu-ecc", "gpu-recovery")
+RULES = ("gpu-lost", "gpu-silent", "gpu-throttled", "gpu-hot", "gpu-xid", "gpu-ecc", "gpu-recovery")
+SILENT_S = 20.0
 _HOT_MARGIN_C = 2.0
 _HOT_MEMORY_C = 95.0
 _ACTIONS = {
@@ -24,7 +25,10 @@ def gpu_symptoms(snapshot: Snapshot) -> Iterator[Symptom]:
         if gpu.lost_at is not None:
             yield _lost(subject, gpu)
             continue
-        if sample := snapshot.gpu_samples.get(uuid):
+        sample = snapshot.gpu_samples.get(uuid)
+        if sample and snapshot.now - sample.taken_at > SILENT_S:
+            yield _silent(subject, gpu)
+        elif sample:
             yield from _running_state(subject, gpu, sample)
         if health := snapshot.gpu_health.get(uuid):
             yield from _health(subject, health)
@@ -39,6 +43,18 @@ def _lost(subject: str, gpu: Gpu) -> Symptom:
         title=f"GPU {gpu.index} is lost",
         cause=f"{gpu.name} at {gpu.pci_bus_id or 'an unknown address'} no longer answers the driver.",
         remedy="Look at `dmesg` for its XID; reset it (`nvidia-smi --gpu-reset`) or reboot. Start its jobs anew.",
+        clear_after_s=5,
+    )
+
+
+def _silent(subject: str, gpu: Gpu) -> Symptom:
+    return Symptom(
+        rule="gpu-silent",
+        subject=subject,
+        severity="error",
+        title=f"GPU {gpu.index} gives no more samples",
+        cause="A call to the driver has not come back; the figures shown are old.",
+        remedy="Try `nvidia-smi`: if it hangs too, look at `dmesg`, and reboot when work can be moved away.",
         clear_after_s=5,
     )
 

@@ -14,7 +14,10 @@ def merge_buckets(points: Iterable[Point]) -> Buckets:
     """Sum the `_bucket` points of one histogram over every label but `le`."""
     merged: dict[float, float] = {}
     for point in points:
-        bound = float(point.labels["le"])
+        try:
+            bound = float(point.labels["le"])
+        except (KeyError, ValueError):
+            continue
         merged[bound] = merged.get(bound, 0.0) + point.value
     return merged
 

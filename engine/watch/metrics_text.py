@@ -6,6 +6,8 @@ from functools import lru_cache
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+_ABSURD = 1e15
+
 
 class Point(msgspec.Struct, frozen=True):
     """One series at one moment."""
@@ -16,7 +18,8 @@ class Point(msgspec.Struct, frozen=True):
 
 
 def read_points(body: bytes, prefixes: tuple[bytes, ...]) -> Iterator[Point]:
-    """Points whose line begins with one of the prefixes, in order. Lines that are not Prometheus text are left out.
+    """Points whose line begins with one of the prefixes, in order. Left out: lines that are not Prometheus text, and
+    values that are no finite number below 1e15.
 
     A whole page of SGLang 0.5.17 (64 kB) takes the client's parser 18 ms; the 60 lines that matter take 0.2 ms here.
     """
@@ -28,7 +31,7 @@ def read_points(body: bytes, prefixes: tuple[bytes, ...]) -> Iterator[Point]:
                 parsed = _parse_series(series)
             except ValueError:
                 continue
-            if parsed is not None:
+            if parsed is not None and abs(number) < _ABSURD:
                 yield Point(parsed[0], parsed[1], number)
 
 

@@ -70,7 +70,8 @@ async def identify(client: httpx.AsyncClient, url: str, paths: dict[str, str]) -
 
 def sglang_identity(info: Mapping[str, Any]) -> Identity:
     """From `/server_info`. Keys come and go between releases; none is relied on."""
-    states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
+    stated = info.get("internal_states")
+    states = [state for state in stated if isinstance(state, dict)] if isinstance(stated, list) else []
     version = _text(info.get("version"))
     stand_in = "alula" in f"{version} {info.get('framework')}".lower()
     return Identity(

@@ -1,6 +1,7 @@
 """One server, asked again and again."""
 
 import asyncio
+import logging
 import time
 
 import httpx
@@ -14,6 +15,7 @@ from engine.watch.server_identity import Identity, Unreadable, identify
 from engine.watch.server_metrics import Reader, accept_rate
 from state.records.servers import Server, ServerHealth, ServerSample
 
+log = logging.getLogger(__name__)
 POLL_S = 1.0
 DOWN_POLL_S = 5.0
 IDENTIFY_S = 15.0
@@ -77,6 +79,9 @@ class ServerWatch:
             return self._trouble("starting" if starting else "down", str(problem))
         except Unreadable as problem:
             return self._trouble("unreadable", str(problem))
+        except Exception:
+            log.exception("the answers of %s could not be used", self.server.url)  # one server must not stop the others
+            return self._trouble("unreadable", "its answers make no sense; the engine's log says more")
         self._answered = True
         self._change(health="down" if self._sick else "up", health_message=self._sick or self._remark())
         return POLL_S

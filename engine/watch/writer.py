@@ -13,6 +13,8 @@ from state.rollups import roll_up
 
 WRITE_S = 1.0
 ROLL_UP_S = 10.0
+OVERLAP_S = 120.0
+"""Roll-ups begin this long ago, so that the minute under way at the last one is closed; rows that stand stay."""
 _SERIES = (state.gpus.SERIES, state.host.SERIES, state.servers.SERIES)
 
 
@@ -24,7 +26,7 @@ async def write_readings(board: Board, database: sqlite3.Connection, taken: Call
         database: A connection of this task's own.
         taken: Called with each second's readings, for whoever judges them.
     """
-    rolled_up, roll_up_due = 0.0, time.monotonic()
+    since, roll_up_due = 0.0, time.monotonic()
     while True:
         readings = board.take()
         now = time.time()
@@ -32,9 +34,8 @@ async def write_readings(board: Board, database: sqlite3.Connection, taken: Call
         if due:
             roll_up_due = time.monotonic() + ROLL_UP_S
         if due or readings != Readings():
-            await asyncio.to_thread(write, database, readings, (rolled_up, now) if due else None)
-        # A roll-up leaves rows that stand alone: beginning a minute early closes the minute that is under way.
-        rolled_up = now - 2 * ROLL_UP_S * 6 if due else rolled_up
+            await asyncio.to_thread(write, database, readings, (since, now) if due else None)
+        since = now - OVERLAP_S if due else since
         taken(readings)
         await asyncio.sleep(WRITE_S)
 

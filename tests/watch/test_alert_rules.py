@@ -77,6 +77,11 @@ def test_a_lost_gpu_is_said_once_and_its_last_sample_says_nothing_more() -> None
     assert rules(gpu(hot, gpus={"g": changed(GPU, lost_at=NOW)})) == ["gpu-lost"]
 
 
+def test_a_driver_that_hangs_is_told_from_a_gpu_at_work() -> None:
+    assert rules(gpu(changed(BUSY, taken_at=NOW - 25, temperature_c=99))) == ["gpu-silent"]
+    assert gpu(changed(BUSY, taken_at=NOW - 5)) == []
+
+
 def test_memory_errors_and_the_drivers_own_call() -> None:
     health = GpuHealth(uuid="g", taken_at=NOW, ecc_uncorrected=2, recovery_action=1)
     ecc, recovery = gpu(gpu_health={"g": health})

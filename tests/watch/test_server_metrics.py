@@ -1,5 +1,6 @@
 """From Prometheus text to figures, by the text of a real SGLang 0.5.17 and by vLLM's names."""
 
+import json
 import math
 
 from hypothesis import given
@@ -8,9 +9,16 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from engine.watch.histograms import Window, difference, quantile
 from engine.watch.metrics_text import read_points
+from engine.watch.server_identity import sglang_identity, vllm_identity
 from engine.watch.server_metrics import Reader, accept_rate
 from tests.watch.http_servers import RECORDED
 
+INFO = json.loads((RECORDED / "sglang_0.5.17_eagle.server_info.json").read_text())
+NAMES = [
+    "sglang:num_running_reqs", "sglang:gen_throughput", "sglang:spec_accept_length", "sglang:token_usage",
+    "sglang:generation_tokens_total", "sglang:spec_verify_calls_total", "sglang:spec_num_draft_tokens",
+    "sglang:time_to_first_token_seconds_bucket", "vllm:spec_decode_num_accepted_tokens_total",
+]  # fmt: skip
 EAGLE = (RECORDED / "sglang_0.5.17_eagle.metrics.txt").read_bytes()
 
 
@@ -142,6 +150,40 @@ def test_a_quantile_lies_within_the_bounds(counts: list[int], share: float) -> N
         buckets[float(index + 1)] = float(total)
     value = quantile(buckets, share)
     assert value is None if total == 0 else 0 <= value <= len(counts)
+
+
+VALUES = st.one_of(st.floats(), st.integers(), st.sampled_from(["NaN", "+Inf", "1e400", "", "x"]))
+LABELS = st.dictionaries(st.sampled_from(["le", "dp_rank", "engine", "x"]), st.text(max_size=8), max_size=3)
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), LABELS, VALUES), max_size=30))
+def test_absurd_values_and_labels_make_no_absurd_sample(series: list[tuple[str, dict[str, str], object]]) -> None:
+    lines = [
+        f"{name}{{{','.join(f'{k}={json.dumps(v)}' for k, v in labels.items())}}} {value}"
+        for name, labels, value in series
+    ]
+    body = "\n".join(lines).encode(errors="replace")
+    reader = Reader()
+    for poll in range(2):
+        sample, ranks = reader.read("u", body, poll, poll)
+        for record in (sample, *ranks):
+            for field in record.__struct_fields__:
+                value = getattr(record, field)
+                assert not isinstance(value, float) or math.isfinite(value)
+                assert not isinstance(value, int) or abs(value) < 2**63
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=10)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+)
+
+
+@given(st.dictionaries(st.sampled_from(list(INFO)), JSON), JSON)
+def test_no_answer_upsets_the_reader_of_identities(info: dict[str, object], states: object) -> None:
+    identity = sglang_identity(info | {"internal_states": states})
+    assert identity.framework in ("sglang", "alula-reference")
+    vllm_identity({"version": states}, {"data": states})
 
 
 @given(st.binary(max_size=2000))
