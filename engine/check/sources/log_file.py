@@ -16,6 +16,9 @@ ACCEPT = re.compile(r"Decode batch\b[^\n]*?\baccept len: (\d+(?:\.\d+)?)")
 CAPTION = re.compile(
     r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]*(?:Decode batch|server_args=|Load weight)", re.MULTILINE
 )
+OBJECT = re.compile(r"(?<=[=:,\[( ])<[^<>\n]*>")
+"""The repr of an object that is no literal."""
+
 DEFAULT_INTERVAL = 40
 MAX_ARGUMENTS_TEXT = 200_000
 
@@ -54,6 +57,7 @@ def _reported(values: Mapping[str, Any], text: str) -> tuple[dict[str, Any], int
 def _values(text: str, start: re.Match[str]) -> dict[str, Any]:
     """The arguments of one line; those whose value is no plain literal are left out."""
     body = text[start.start(1) : start.start(1) + MAX_ARGUMENTS_TEXT].partition("\n")[0]
+    body = OBJECT.sub("unreadable", body)
     end = body.rfind("}" if start[1] == "{" else ")")
     try:
         tree = ast.parse(body[: end + 1], mode="eval").body
