@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,10 @@ class Client:
         deadline = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline:
             if engine := self.running_engine():
+                if started is not None and started.pid != engine.pid:
+                    # Else it could take the lock later, after this engine was told to stop.
+                    with suppress(subprocess.TimeoutExpired):
+                        started.wait(START_LIMIT_S)
                 return engine
             if started is None and not is_locked(self.folder.engine_lock_path):
                 started = self._start()

@@ -27,15 +27,17 @@ async def supervise(part: Part, context: EngineContext) -> None:
         began = time.monotonic()
         try:
             await part.run(context)
-            _record(context, part, "stopped", restarts)
-            return
         except Exception as error:
             log.exception("part %s failed", part.name)
-            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
-            restarts += 1
-            await _back_off(part, context, error, failures, restarts)
+            failure = error
+        else:
+            _record(context, part, "stopped", restarts)
+            return
         finally:
             steady.cancel()
+        failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
+        restarts += 1
+        await _back_off(part, context, failure, failures, restarts)
 
 
 def wait_before_restart(failures: int) -> float:
