@@ -16,6 +16,7 @@ _CLOCK_SM, _CLOCK_MEMORY = 1, 2
 _VIRTUALIZATION = {1: "passthrough", 2: "vgpu", 3: "host_vgpu", 4: "host_vsga"}
 _MIG_LACKS = ("utilization_percent", "power_w", "temperature_c", "memory_temperature_c", "sm_clock_mhz",
               "memory_clock_mhz", "throttle_reasons", "fan_percent")  # fmt: skip
+_REPORTED = {*GpuSample.__struct_fields__, *GpuHealth.__struct_fields__, "processes", "xid"}
 _FAST_FIELDS = {"power_w": _POWER_INSTANT, "memory_temperature_c": _MEMORY_TEMPERATURE}
 
 
@@ -127,7 +128,7 @@ class SlowReader:
             nvlinks_total=None if active is None else len(active),
             nvlink_sent_bytes_per_s=sent,
             nvlink_received_bytes_per_s=received,
-            absences=dict(device.absences),
+            absences={name: why for name, why in device.absences.items() if name in _REPORTED},
         )
 
     def _active_links(self) -> list[bool] | None:

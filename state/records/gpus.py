@@ -99,7 +99,7 @@ class GpuHealth(msgspec.Struct, frozen=True, kw_only=True):
     nvlink_sent_bytes_per_s: float | None = None
     nvlink_received_bytes_per_s: float | None = None
     absences: dict[str, Absence] = {}
-    """Field of this record or of `GpuSample` to the reason why it is `None`."""
+    """Field of this record or of `GpuSample`, or `processes` or `xid`, to the reason why it is absent."""
 
 
 class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
