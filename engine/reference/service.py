@@ -92,6 +92,8 @@ class Service:
             runner: Runner = PlainRunner(Target(checkpoint, context), slots, context)
         else:
             steps = self.speculation.num_steps
+            if settings.speculative_num_draft_tokens not in (None, self.speculation.num_draft_tokens):
+                _log.warning("speculative_num_draft_tokens is adjusted to speculative_num_steps + 1 (top-k is 1).")
             draft_checkpoint = read_checkpoint(self.speculation.draft_path, DRAFT_CLASS)
             own = self.speculation.captures_layers
             layers = captured_layers(draft_checkpoint.config, checkpoint.config.num_hidden_layers) if own else ()
