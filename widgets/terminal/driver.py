@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -66,8 +67,10 @@ class DiffDriver(LinuxDriver):
             self._resized = True
             if callable(resize):
                 resize(number, frame)
+            self._in_loop(self._repaint)
 
         signal.signal(signal.SIGWINCH, on_resize)
+        self._in_loop(self._repaint)
 
     def stop_application_mode(self) -> None:
         """Give the terminal back as it was."""
@@ -102,5 +105,13 @@ class DiffDriver(LinuxDriver):
     def _connection_lost(self) -> None:
         if not self._lost:
             self._lost = True
-            with contextlib.suppress(RuntimeError):  # the loop has ended already
-                self._loop.call_soon_threadsafe(self._app.exit, None, CONNECTION_LOST)
+            self._in_loop(self._app.exit, None, CONNECTION_LOST)
+
+    def _repaint(self) -> None:
+        """Draw all. Textual by itself does not where the size is the same as before, after Ctrl+Z for one."""
+        if self._app.screen_stack:
+            self._app.screen.refresh()
+
+    def _in_loop(self, call: Callable[..., object], *arguments: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            self._loop.call_soon_threadsafe(call, *arguments)
