@@ -13,6 +13,7 @@ BENCHMARKS = {
     "screens": "Bytes a second, CPU and memory of a screen at rest, in a terminal and through tmux.",
     "latency": "From a key to the screen.",
     "starts": "First frame and short commands.",
+    "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""
 
