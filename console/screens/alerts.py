@@ -21,7 +21,7 @@ class AlertsScreen(ListingScreen):
     PLACES = ("alerts", "lists")
     TOPICS = frozenset({"alert_history"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("alerts")]
-    CSS = "AlertsScreen { & Facts { height: 6; border-top: solid $panel-lighten-1; } }"
+    DEFAULT_CSS = "AlertsScreen { & Facts { height: 6; border-top: solid $panel-lighten-1; } }"
 
     def compose_body(self) -> ComposeResult:
         """The table and the chosen alert."""

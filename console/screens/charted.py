@@ -18,7 +18,7 @@ class ChartedScreen(FrameScreen):
 
     PLACES: ClassVar[tuple[str, ...]] = ("charts", "details")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("details"), *bindings("charts")]
-    CSS = """
+    DEFAULT_CSS = """
     ChartedScreen {
         & Facts { height: auto; max-height: 50%; }
         & Chart { height: 1fr; min-height: 6; border-top: solid $panel-lighten-1; }

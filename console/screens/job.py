@@ -29,7 +29,7 @@ class JobScreen(FrameScreen):
     PLACES = ("jobs", "log", "details")
     TOPICS = frozenset({"jobs"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("details"), *bindings("jobs"), *bindings("log")]
-    CSS = """
+    DEFAULT_CSS = """
     JobScreen {
         & Facts { height: 5; }
         & LogView { height: 1fr; border-top: solid $panel-lighten-1; }

@@ -16,7 +16,7 @@ class ListingScreen(FrameScreen):
     """A subclass gives `make_table`, `rows`, and `open_record` where rows can be opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("lists"), *bindings("details")]
-    CSS = """
+    DEFAULT_CSS = """
     ListingScreen { & Input { height: 1; border: none; display: none; background: $boost; padding: 0 1; } }
     """
 

@@ -29,7 +29,7 @@ class OverviewScreen(FrameScreen):
     PLACES = ("lists",)
     TOPICS = frozenset({"alerts", "gpus", "host", "open_jobs", "regenerations", "servers"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("lists")]
-    CSS = """
+    DEFAULT_CSS = """
     OverviewScreen {
         & #servers { height: 3; border-top: solid $panel-lighten-1; border-title-color: $text-muted; }
         & #jobs { height: 1fr; border-top: solid $panel-lighten-1; border-title-color: $text-muted; }
