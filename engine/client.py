@@ -16,6 +16,7 @@ from state import commands
 from state.database import open_database
 from state.engine import is_running, read_engine
 from state.folder import StateFolder
+from state.outside_text import plain_line
 from state.records.commands import Command
 from state.records.engine import Engine
 
@@ -70,7 +71,10 @@ class Client:
                     break
                 started = None  # another engine was there first; if it ends too, the next look starts one
             time.sleep(LOOK_S * 4)
-        raise EngineUnavailable("the engine did not start", f"look into {self.folder.engine_log_path}")
+        raise EngineUnavailable(
+            f"the engine did not start: {_last_line(self.folder.engine_log_path)}",
+            f"look into {self.folder.engine_log_path}",
+        )
 
     def running_engine(self) -> Engine | None:
         """The engine, if it lives."""
@@ -151,3 +155,11 @@ def _answer(command: Command) -> dict[str, Any]:
     if command.outcome == "done":
         return command.answer
     raise CommandRefused(str(command.answer.get("message", "")), str(command.answer.get("remedy", "")))
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "it left no log"
+    return plain_line(lines[-1], 300) if lines else "it said nothing"
