@@ -124,9 +124,9 @@ def test_links_are_opened_and_closed_round_their_text() -> None:
 
 
 def test_a_synchronised_frame_is_sent_at_its_end_in_one_piece() -> None:
-    painter = Painter(80, 24)
+    painter = Painter(80, 30)
     assert painter.feed("\x1b[?2026h") == ""
-    assert painter.feed(repaint("\n".join(["x" * 80] * 24))) == ""
+    assert painter.feed(repaint("\n".join(["x" * 80] * 30))) == ""
     sent = painter.feed("\x1b[?2026l")
     assert len(sent) > LEAST_SYNCHRONISED
     assert sent.startswith("\x1b[?2026h")

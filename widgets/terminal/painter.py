@@ -1,6 +1,6 @@
 """Takes what an application writes for the whole screen and gives what the terminal needs to look the same."""
 
-from widgets.terminal.cells import CONTINUATION, cells_of
+from widgets.terminal.cells import CONTINUATION, Cell, cells_of
 from widgets.terminal.pen import Pen
 from widgets.terminal.shadow import Shadow
 from widgets.terminal.style import PLAIN, TerminalStyle, applied, without_colours
@@ -8,9 +8,12 @@ from widgets.terminal.tokens import Kind, Token, Tokeniser
 
 SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 
-LEAST_SYNCHRONISED = 512
+LEAST_SYNCHRONISED = 2048
 """Characters from which on a frame keeps its marks of synchronised output. A smaller one arrives in one piece, and the
 marks would be a tenth of it or more."""
+
+MOST_SORTED = 400
+"""Changed cells up to which both orders are tried; a frame with more is a new screen."""
 
 
 class Painter:
@@ -30,6 +33,8 @@ class Painter:
         self._link = ""
         self._ink = PLAIN
         self._held = False
+        self._synchronised = False
+        self._changed: set[tuple[int, int]] = set()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -45,6 +50,7 @@ class Painter:
         """The terminal may show anything; the next frame is drawn in full."""
         self._shadow.forget()
         self._pen.forget()
+        self._changed.clear()
 
     def feed(self, data: str) -> str:
         """What to send for this data; empty where nothing changed or a synchronised frame is not complete."""
@@ -65,7 +71,7 @@ class Painter:
             case Kind.MOVE:
                 self._move(token)
             case Kind.SYNC_START:
-                self._held = True
+                self._held = self._synchronised = True
             case Kind.SYNC_END:
                 self._held = False
             case Kind.NEUTRAL:
@@ -86,9 +92,26 @@ class Painter:
         if row[x:end] != cells:
             for column, cell in enumerate(cells, x):
                 if row[column] != cell and cell is not CONTINUATION:
-                    self._pen.write(self._shadow, column, y, cell)
-                    self._shadow.put(column, y, cell)
+                    self._change(column, y, cell)
         self._place = (end, y)
+
+    def _change(self, x: int, y: int, cell: Cell) -> None:
+        if self._shadow.would_halve(x, y, cell):
+            self._draw_changes()
+        self._shadow.put(x, y, cell)
+        self._changed.add((y, x))
+
+    def _draw_changes(self) -> None:
+        """Write the cells that changed, by place or by style, whichever is shorter: a colour costs more than a move."""
+        if not self._changed:
+            return
+        rows = self._shadow.rows
+        cells = [(x, y, cell) for y, x in sorted(self._changed) if (cell := rows[y][x]) is not None and cell.width]
+        self._changed.clear()
+        if len(cells) <= MOST_SORTED:
+            self._pen.write_shorter(self._shadow, cells, sorted(cells, key=lambda each: each[2].style))
+        else:
+            self._pen.write_all(self._shadow, cells)
 
     def _write_unfollowed(self, text: str) -> None:
         """Text past the edge, or at an unknown place: the terminal decides where it goes."""
@@ -96,6 +119,7 @@ class Painter:
             self._settle()
             self._shadow.forget_row(self._place[1])
         else:
+            self._draw_changes()
             self._shadow.forget()
         self._pen.take_style(self._ink)
         self._pen.pass_on(text)
@@ -110,6 +134,7 @@ class Painter:
             self._pen.position = self._place = None
         place = moved(self._place, token.value, self._shadow.width, self._shadow.height)
         if place is None:
+            self._draw_changes()
             self._pen.pass_on(token.raw)
         self._place = place
 
@@ -121,7 +146,8 @@ class Painter:
         self._place = None
 
     def _settle(self) -> None:
-        """Put the real cursor where the application believes it to be."""
+        """Write what has changed and put the real cursor where the application believes it to be."""
+        self._draw_changes()
         if self._place is None:
             return
         x, y = self._place
@@ -132,10 +158,12 @@ class Painter:
             self._pen.write(self._shadow, *last)
 
     def _finished(self) -> str:
+        self._draw_changes()
         if self._place is not None and self._place[0] < self._shadow.width:
             self._settle()
-        output = self._pen.take()
-        return f"{SYNC_START}{output}{SYNC_END}" if len(output) >= LEAST_SYNCHRONISED else output
+        output, synchronised = self._pen.take(), self._synchronised
+        self._synchronised = False
+        return f"{SYNC_START}{output}{SYNC_END}" if synchronised and len(output) >= LEAST_SYNCHRONISED else output
 
     def _inked(self) -> TerminalStyle:
         style = without_colours(self._style) if self._colourless else self._style

@@ -1,11 +1,17 @@
 """The terminal's real cursor and style, and the shortest way to move and change them."""
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from widgets.terminal.cells import CONTINUATION, Cell
 from widgets.terminal.shadow import Shadow
 from widgets.terminal.style import TerminalStyle, on_blank, transition
 
 _LONGEST_GAP = 4
 """Cells that are written again sooner than the cursor is moved over them: a move takes four bytes or more."""
+
+PlacedCell: TypeAlias = tuple[int, int, Cell]
+"""Column, row and what stands there."""
 
 
 class Pen:
@@ -40,6 +46,23 @@ class Pen:
         if self._link != style.link:
             self._output.append(f"\x1b]8;{style.link or ';'}\x1b\\")
             self._link = style.link
+
+    def write_all(self, shadow: Shadow, cells: Sequence[PlacedCell]) -> None:
+        """Write cells in this order."""
+        for x, y, cell in cells:
+            self.write(shadow, x, y, cell)
+
+    def write_shorter(self, shadow: Shadow, one: Sequence[PlacedCell], other: Sequence[PlacedCell]) -> None:
+        """Write the same cells in one of two orders, the one that takes fewer characters."""
+        trials = []
+        for order in (one, other):
+            trial = Pen()
+            trial.position, trial.style, trial._link = self.position, self.style, self._link
+            trial.write_all(shadow, order)
+            trials.append((trial, trial.take()))
+        best, output = min(trials, key=lambda each: len(each[1]))
+        self.position, self.style, self._link = best.position, best.style, best._link
+        self._output.append(output)
 
     def write(self, shadow: Shadow, x: int, y: int, cell: Cell) -> None:
         """Write one cell at its place."""

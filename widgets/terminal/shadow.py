@@ -31,6 +31,11 @@ class Shadow:
         cell = self.rows[y][x]
         return None if cell is None else (x, y, cell)
 
+    def would_halve(self, x: int, y: int, cell: Cell) -> bool:
+        """Whether writing here covers one half of a wide character."""
+        row, end = self.rows[y], x + cell.width
+        return row[x] is CONTINUATION or (end < self.width and row[end] is CONTINUATION)
+
     def put(self, x: int, y: int, cell: Cell) -> None:
         """A cell was written. The other half of a wide character that it covered is lost."""
         row = self.rows[y]
