@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_reads_a_configuration_file_as_a_launch(tmp_path: Path) -> None:
     "line",
     [
         "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m', speculative_algorithm='EAGLE', hook=<f at 0x1>)",
-        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m', speculative_algorithm='EAGLE', decode_log_interval=40)",
+        "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='/m', speculative_algorithm='EAGLE', lora_paths=[])",
         "[2026-01-01 10:00:00] server_args={'model_path': '/m', 'speculative_algorithm': 'EAGLE'}",
     ],
 )
@@ -169,7 +170,7 @@ def test_reads_a_command_given_as_words() -> None:
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> subprocess.Popen[str]:
+def process(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """A real process whose command line is that of a server: a stand-in module that waits."""
     package = tmp_path / "sglang"
     package.mkdir()

@@ -136,10 +136,9 @@ def _replace(lines: list[str], edits: list[tuple[Argument, Argument, str]]) -> N
         place, end = first.place, last.place.end_column
         assert place.line is not None and place.column is not None and end is not None
         text = lines[place.line - 1]
-        quote = 1 if text[end - 1 : end] in ("'", '"') else 0
-        start = place.column - 1
-        if quote and text[start - 1 : start] == text[end - 1 : end] and first is last:
-            start -= 1
+        opening = (last.place.column or 1) - 2
+        quote = 1 if text[end - 1 : end] in ("'", '"') and text[opening : opening + 1] == text[end - 1 : end] else 0
+        start = opening if quote and first is last else place.column - 1
         tail = text[end - 1 + quote :]
         head = text[:start]
         if replacement:

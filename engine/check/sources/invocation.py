@@ -29,7 +29,7 @@ class Invocation(msgspec.Struct, frozen=True):
 
 
 def launches_in(commands: Sequence[ShellCommand]) -> list[Launch]:
-    """The server starts among the commands of one script, in order; `pip install sglang==0.5.9` before one is a hint."""
+    """The server starts of one script, in order; `pip install sglang==0.5.9` before one is a hint."""
     found: list[Launch] = []
     pinned: str | None = None
     previous: Launch | None = None
