@@ -1,6 +1,7 @@
 """History charts of characters: two readings and four levels to a Braille cell, or one and eight to a block."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from widgets.glyphs import ascii_only
 
@@ -28,7 +29,7 @@ def columns(readings: Sequence[float | None], height: int, top: float) -> list[s
     step = readings_per_cell()
     if len(levels) % step:
         levels.insert(0, 0)
-    groups = [levels[index : index + step] for index in range(0, len(levels), step)]
+    groups = [tuple(levels[index : index + step]) for index in range(0, len(levels), step)]
     return ["".join(_cell(group, (height - 1 - y) * 4) for group in groups) for y in range(height)]
 
 
@@ -38,8 +39,9 @@ def _level(reading: float | None, most: int, top: float) -> int:
     return max(1, min(most, round(reading / top * most)))
 
 
-def _cell(levels: Sequence[int], floor: int) -> str:
+@lru_cache(4096)
+def _cell(levels: tuple[int, ...], floor: int) -> str:
     dots = [min(4, max(0, level - floor)) for level in levels]
-    if ascii_only():
+    if len(dots) == 1:
         return _ASCII[dots[0]]
     return chr(0x2800 + _LEFT[dots[0]] + _RIGHT[dots[1]]) if any(dots) else " "

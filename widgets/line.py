@@ -1,10 +1,12 @@
 """One line of text to one strip of cells: styled, cut or filled to its width, and harmless whatever it came from."""
 
+import re
 from functools import lru_cache
 from typing import TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
+from textual._context import active_app
 from textual.content import Content
 from textual.strip import Strip
 from textual.style import Style
@@ -15,7 +17,7 @@ Line: TypeAlias = str | Content | Strip
 """What a widget gives for a row. `Content.assemble(("text", "bold $error"), ...)` carries styles by name; it is never
 built with `Content.from_markup` from text that came from outside. A `Strip` is drawn as it is."""
 
-ELLIPSIS = "…"
+_VARIABLE = re.compile(r"\$([\w-]+)")
 
 
 def plain(text: Line) -> str:
@@ -66,6 +68,16 @@ def aligned(line: str | Content, width: int, align: str = "left") -> Content:
     return content.pad_left(missing) if align == "right" else content.pad_right(missing)
 
 
+def parsed(style: str) -> Style:
+    """A style by name in the present theme: `bold $text-muted on $surface`.
+
+    Textual 8.2.8, markup.py `parse_style`, drops the strength of a variable such as `$text-muted` (`auto 60%`), so
+    variables are put in here.
+    """
+    variables = active_app.get().theme_variables
+    return Style.parse(_VARIABLE.sub(lambda match: variables.get(match[1], match[0]), style))
+
+
 def forget_styles() -> None:
     """Drop what named styles resolved to; the theme has changed."""
     _rich.cache_clear()
@@ -89,5 +101,5 @@ def _pieces(content: Content) -> list[tuple[str, "str | Style"]]:
 
 @lru_cache(4096)
 def _rich(base: Style, style: "str | Style") -> RichStyle:
-    over = style if isinstance(style, Style) else Style.parse(style) if style else Style()
+    over = style if isinstance(style, Style) else parsed(style) if style else Style()
     return (base + over).rich_style

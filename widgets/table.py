@@ -6,10 +6,9 @@ from typing import Any, ClassVar, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.style import Style
 
 from widgets.columns import Column
-from widgets.line import Line
+from widgets.line import Line, parsed
 from widgets.pane import Pane
 from widgets.row_drawer import RowDrawer, searchable
 from widgets.row_order import ordered, parse_filter
@@ -251,7 +250,7 @@ class Table(Pane[Sequence[Record]]):
 
     def _drawer_for(self, width: int) -> RowDrawer[Record]:
         base = self.visual_style
-        cursor = base + Style.parse(self._cursor_style())
+        cursor = base + parsed(self._cursor_style())
         drawer = self._drawer
         if drawer is None or (drawer.width, drawer.base, drawer.cursor) != (width, base, cursor):
             drawer = self._drawer = RowDrawer(self.columns, width, base, cursor)

@@ -12,7 +12,7 @@ from widgets.chart import Chart, ChartRecord, Series, ticks
 from widgets.confirmation import Confirmation
 from widgets.history import HistorySeries
 from widgets.key_help import KeyGroup, KeyHelp, help_lines
-from widgets.line import Line
+from widgets.line import Line, to_strip
 from widgets.pane import Pane
 
 
@@ -56,6 +56,16 @@ async def test_a_pane_takes_the_colours_of_a_new_theme_and_any_size() -> None:
             pane.show((f"{width}", "[red]no markup[/red]\x1b[2J"))
             await pilot.pause()
         assert "[red]no markup[/red] " in app.text()
+
+
+async def test_muted_text_is_weaker_than_other_text_in_every_theme() -> None:
+    app = PaneApp()
+    async with app.run_test():
+        for theme in ("textual-dark", "textual-light"):
+            app.theme = theme
+            plain, muted = (to_strip(Content.styled("x", style), 1, app.query_one(Figures).visual_style)
+                            for style in ("auto", "$text-muted"))  # fmt: skip
+            assert plain._segments[0].style != muted._segments[0].style
 
 
 @given(st.one_of(st.none(), st.floats(-50, 200)), st.integers(0, 60))
