@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.lock import is_locked
 from state import commands
-from state.database import open_database
+from state.database import explained, open_database
 from state.engine import is_running, read_engine
 from state.folder import StateFolder
 from state.outside_text import plain_line
@@ -96,7 +96,8 @@ class Client:
             EngineUnavailable: No answer in time, or nothing to stop.
             StateError: The state cannot be used.
         """
-        with closing(open_database(self.folder.database_path, durable=True)) as database:
+        path = self.folder.database_path
+        with closing(open_database(path, durable=True)) as database, explained(path):
             issued_by = f"{getpass.getuser()}@{socket.gethostname()} pid {os.getpid()}"
             command = Command(kind=kind, arguments=arguments, issued_by=issued_by, issued_at=time.time())
             command_id = commands.add_command(database, command)

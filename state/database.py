@@ -30,7 +30,7 @@ def open_database(path: Path, *, durable: bool = False) -> sqlite3.Connection:
     Raises:
         StateError: The file is newer than this program, corrupt, or cannot be read or written.
     """
-    with _explained(path):
+    with explained(path):
         _make_private_file(path)
         connection = _connect(path, durable)
         try:
@@ -64,6 +64,19 @@ def back_up(connection: sqlite3.Connection, folder: Path, name: str) -> Path:
     return copy
 
 
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system say, while the database at `path` is used, into a `StateError`."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise explain(error, path) from error
+    except OSError as error:
+        raise StateError(
+            f"cannot use {error.filename or path}: {error.strerror}", "check the folder's owner, rights and space"
+        ) from error
+
+
 def _make_private_file(path: Path) -> None:
     """Make an empty file if there is none, or keep others from the one there is.
 
@@ -74,19 +87,6 @@ def _make_private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
         path.chmod(0o600)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into a `StateError`."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise explain(error, path) from error
-    except OSError as error:
-        raise StateError(
-            f"cannot open {path}: {error.strerror}", "check the folder's owner, rights and space"
-        ) from error
 
 
 def explain(error: sqlite3.DatabaseError, path: Path) -> StateError:

@@ -1,7 +1,6 @@
 """`alula db`: the state database: where it is, whether it is sound, copies of it, and what can be saved of it."""
 
 import os
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -146,20 +145,14 @@ def prune(as_json: bool) -> None:
 
 
 def _explained(work: Callable[[StateFolder], int], as_json: bool) -> int:
-    from state.database import explain
+    from state.database import explained
 
-    folder: StateFolder | None = None
     try:
         folder = state_folder()
-        return work(folder)
-    except StateError as error:
-        problem = error
-    except sqlite3.DatabaseError as error:
-        assert folder is not None
-        problem = explain(error, folder.database_path)
-    except OSError as error:
-        problem = StateError(f"{error.filename}: {error.strerror}", "check the folder's owner, rights and space")
-    return could_not(problem, as_json=as_json)
+        with explained(folder.database_path):
+            return work(folder)
+    except StateError as problem:
+        return could_not(problem, as_json=as_json)
 
 
 def _show(answer: Any, lines: list[str], as_json: bool) -> None:

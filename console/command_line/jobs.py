@@ -9,7 +9,7 @@ import click
 
 from console.command_line import job_views
 from console.command_line.live_view import ask, could_not, table, to_json
-from state.database import open_database
+from state.database import explained, open_database
 from state.errors import StateError
 from state.folder import state_folder
 from state.jobs import read_events, read_job, read_jobs
@@ -38,7 +38,8 @@ def list_jobs(limit: int, only_open: bool, as_json: bool) -> None:
     Example: alula jobs list --json | jq '.[] | select(.state == "failed")'
     """
     try:
-        with closing(open_database(state_folder().database_path)) as database:
+        path = state_folder().database_path
+        with closing(open_database(path)) as database, explained(path):
             found = read_jobs(database, limit)
     except StateError as error:
         sys.exit(could_not(error, as_json=as_json))
@@ -161,7 +162,8 @@ def retry(job_id: int, as_json: bool) -> None:
 
 def _read(job_id: int, as_json: bool) -> tuple[Job, list[JobEvent]]:
     try:
-        with closing(open_database(state_folder().database_path)) as database:
+        path = state_folder().database_path
+        with closing(open_database(path)) as database, explained(path):
             job, events = read_job(database, job_id), read_events(database, job_id)
             if job is None:
                 raise StateError(f"there is no job {job_id}", "see them: alula jobs list")

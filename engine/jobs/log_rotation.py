@@ -66,7 +66,7 @@ def _copy_end(source: int, target: Path, largest_bytes: int) -> int:
     size = os.fstat(source).st_size
     position = skipped = max(0, size - largest_bytes)
     with os.fdopen(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as copy:
-        while position - skipped < 2 * largest_bytes and (block := os.pread(source, COPY_BYTES, position)):
+        while position - skipped < largest_bytes and (block := os.pread(source, COPY_BYTES, position)):
             copy.write(block)
             position += len(block)
     return skipped + max(0, os.fstat(source).st_size - position)
