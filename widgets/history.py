@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from textual.content import Content
 
@@ -41,9 +42,10 @@ class HistorySeries:
         """
         if not self._slots:
             return [None] * count
-        known = {slot: total / readings for slot, total, readings in self._slots if readings}
         step = readings_per_cell()
         end = (self._slots[-1][0] // step + 1) * step
+        recent = takewhile(lambda slot: slot[0] >= end - count, reversed(self._slots))
+        known = {slot: total / readings for slot, total, readings in recent if readings}
         return [known.get(slot) for slot in range(end - count, end)]
 
 
