@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from state.errors import StateError
@@ -53,12 +53,12 @@ def back_up(connection: sqlite3.Connection, folder: Path, name: str) -> Path:
     copy = folder / f"{name}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{time.time_ns() % 10**9:09d}.sqlite"
     part = copy.with_suffix(".part")
     os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))
-    target = sqlite3.connect(part)
     try:
-        connection.backup(target)
+        with closing(sqlite3.connect(part)) as target:
+            connection.backup(target)
+        part.rename(copy)
     finally:
-        target.close()
-    part.rename(copy)
+        part.unlink(missing_ok=True)
     for old in sorted(folder.glob(f"{name}-*.sqlite"))[:-BACKUPS_KEPT]:
         old.unlink(missing_ok=True)
     return copy
