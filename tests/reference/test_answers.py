@@ -111,16 +111,34 @@ async def test_forty_requests_at_once_are_answered_as_each_alone(serve: Serve, a
     assert together == alone
 
 
-async def test_a_client_that_leaves_frees_its_place(serve: Serve) -> None:
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_a_client_that_leaves_frees_its_place(serve: Serve, streamed: bool) -> None:
     async with serve(max_running_requests=1) as session:
-        endless = {"text": PROMPTS[1], "sampling_params": {"max_new_tokens": 1900, "ignore_eos": True}, "stream": True}
-        async with session.post("/generate", json=endless) as response:
-            await response.content.readline()
+        sampling = {"max_new_tokens": 1900, "ignore_eos": True}
+        endless = {"text": PROMPTS[1], "sampling_params": sampling, "stream": streamed}
+        leaving = asyncio.create_task(_read(session, endless))
+        async with asyncio.timeout(30):
+            while not _running(await _metrics(session)):
+                pass
+        leaving.cancel()
         answer: Any = await asyncio.wait_for(chat(session, PROMPTS[0], max_tokens=4), 30)
-        async with session.get("/metrics") as response:
-            text = await response.text()
+        text = await _metrics(session)
     assert answer["usage"]["completion_tokens"] == 4
-    assert "sglang:num_aborted_requests_total" in text
+    assert "sglang:num_aborted_requests_total{" in text
+
+
+async def _read(session: aiohttp.ClientSession, body: object) -> None:
+    async with session.post("/generate", json=body) as response:
+        await response.read()
+
+
+async def _metrics(session: aiohttp.ClientSession) -> str:
+    async with session.get("/metrics") as response:
+        return await response.text()
+
+
+def _running(metrics: str) -> bool:
+    return any(line.startswith("sglang:num_running_reqs{") and line.endswith(" 1.0") for line in metrics.splitlines())
 
 
 async def test_completions_answer_each_prompt_and_copy(serve: Serve) -> None:

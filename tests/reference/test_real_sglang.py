@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.reference.conftest import Serve, post
+from tests.reference.conftest import Serve, chat, post
 
 RECORDED: Any = json.loads((Path(__file__).parent / "recorded" / "sglang-0.5.17-h200.json").read_text())
 SAMPLING = {"temperature": 0, "max_new_tokens": 128, "ignore_eos": True}
@@ -25,6 +25,13 @@ async def test_greedy_answers_are_those_of_the_real_server(serve: Serve) -> None
     answers = await _answers(serve, None)
     same = [one["output_ids"] == real["tokens"] for one, real in zip(answers, RECORDED["answers"], strict=True)]
     assert same.count(False) <= DIFFERING_ANSWERS
+
+
+async def test_a_chat_is_answered_as_by_the_real_server(serve: Serve) -> None:
+    async with serve() as session:
+        answer: Any = await chat(session, RECORDED["chat"]["question"])
+    assert answer["choices"] == [RECORDED["chat"]["choice"]]
+    assert answer["usage"] == RECORDED["chat"]["usage"]
 
 
 @pytest.mark.parametrize("algorithm", ["EAGLE", "EAGLE3"])
