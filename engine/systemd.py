@@ -19,7 +19,7 @@ def unit_text(state_path: Path, program_root: Path, python: str = sys.executable
 Description=Alula engine for {_escape(str(state_path))}
 
 [Service]
-ExecStart={_quote(python)} -m engine.daemon
+ExecStart={_quote(python.replace("$", "$$"))} -m engine.daemon
 WorkingDirectory={_escape(str(program_root))}
 Environment={_quote(f"ALULA_HOME={state_path}")}
 Restart=on-failure
@@ -64,6 +64,6 @@ def _escape(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """One word for systemd, which reads `%`, `$`, quotes and backslashes in it (systemd.syntax(7))."""
-    escaped = _escape(text).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    """One word for systemd, which reads `%`, quotes and backslashes in it (systemd.syntax(7))."""
+    escaped = _escape(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
