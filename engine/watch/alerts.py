@@ -9,6 +9,7 @@ from engine.watch import alerts_of_gpus, alerts_of_servers, alerts_of_work
 from engine.watch.alert_state import Step, Symptom, restore, step
 from engine.watch.latest import Latest, Snapshot
 from engine.watch.notify import Notice, notice, send
+from engine.watch.server_check import ServerChecks
 from state.jobs import open_jobs
 from state.records.jobs import Job
 from state.regeneration_trends import Trend, running_regenerations
@@ -20,26 +21,35 @@ PROGRESS_S = alerts_of_work.STALLED_S
 RULES = (*alerts_of_gpus.RULES, *alerts_of_servers.RULES, *alerts_of_work.RULES)
 
 
-async def judge(latest: Latest, database: sqlite3.Connection, settings: Settings) -> None:
+async def judge(
+    latest: Latest, database: sqlite3.Connection, settings: Settings, *, check_servers: bool = True
+) -> None:
     """Judge until cancelled.
 
     Args:
         latest: What the watchers read.
         database: A connection of this task's own.
         settings: Thresholds, and where alerts are sent.
+        check_servers: Run the checker on servers that answer. Those of a recording cannot be asked.
     """
     conditions = restore(state.alerts.open_alerts(database), RULES, time.monotonic())
-    work_due = 0.0
+    checks, work_due = ServerChecks(), 0.0
     jobs: list[Job] = []
     runs: list[Trend] = []
     async with asyncio.TaskGroup() as group:
+        if check_servers:
+            group.create_task(checks.run(latest))
         while True:
             now, clock = time.time(), time.monotonic()
             if clock >= work_due:
                 work_due = clock + WORK_S
                 jobs, runs = open_jobs(database), running_regenerations(database, now - PROGRESS_S)
             snapshot = latest.snapshot(
-                now, jobs=jobs, regenerations=runs, disk_full_hours=settings.watch.disk_full_hours
+                now,
+                jobs=jobs,
+                regenerations=runs,
+                findings=checks.findings,
+                disk_full_hours=settings.watch.disk_full_hours,
             )
             outcome = step(conditions, symptoms(snapshot), clock)
             notices = apply(outcome, database, now)

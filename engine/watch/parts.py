@@ -37,7 +37,7 @@ def watch_parts(recording: Path | None = None) -> list[Part]:
         await watch_host(board, lambda: stored_places(context, database, settings))
 
     async def judging(context: EngineContext, database: sqlite3.Connection) -> None:
-        await judge(latest, database, _settings(context))
+        await judge(latest, database, _settings(context), check_servers=recording is None)
 
     def played(path: Path) -> Part:
         return Part("replay", lambda _context: replay(path, board))

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 import state.gpus
 import state.host
@@ -34,10 +34,20 @@ async def write_readings(board: Board, database: sqlite3.Connection, taken: Call
         if due:
             roll_up_due = time.monotonic() + ROLL_UP_S
         if due or readings != Readings():
-            await asyncio.to_thread(write, database, readings, (since, now) if due else None)
+            await _finished(asyncio.to_thread(write, database, readings, (since, now) if due else None))
         since = now - OVERLAP_S if due else since
         taken(readings)
         await asyncio.sleep(WRITE_S)
+
+
+async def _finished(work: Coroutine[None, None, None]) -> None:
+    """Wait for work in a thread, also when cancelled: the connection that it uses is closed right after."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def write(database: sqlite3.Connection, readings: Readings, span: tuple[float, float] | None = None) -> None:

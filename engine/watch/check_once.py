@@ -1,0 +1,30 @@
+"""`python -m engine.watch.check_once URL [PID]`: check one running server, print its findings as JSON."""
+
+import sys
+
+import msgspec
+
+from engine.check.deployment import assemble
+from engine.check.errors import SourceUnreadable
+from engine.check.live import read_server
+from engine.check.records import Finding, Launch
+
+
+def check(url: str, pid: int | None) -> tuple[Finding, ...]:
+    """What the checker says of a server, from its answers and, where its process is on this host, its command."""
+    from engine.check.rules import findings
+
+    launch: Launch | None = None
+    if pid is not None:
+        from engine.check.sources.processes import read_process
+
+        try:
+            launch = read_process(pid)
+        except SourceUnreadable:
+            launch = None  # another account's, or gone: its answers still tell
+    return tuple(findings(assemble(launch, live=read_server(url))))
+
+
+if __name__ == "__main__":
+    found = check(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    sys.stdout.write(msgspec.json.encode(found).decode())
