@@ -8,7 +8,7 @@ from typing import BinaryIO
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Place
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """A launch script or manifest is a few kilobytes; a log is read from both ends."""
 
 
@@ -17,7 +17,7 @@ def read_text(path: Path) -> str:
     return decode(_read(path), str(path))
 
 
-def read_ends(path: Path, head_bytes: int = MAX_BYTES, tail_bytes: int = MAX_BYTES // 4) -> str:
+def read_ends(path: Path, head_bytes: int = MAX_BYTES, tail_bytes: int = MAX_BYTES) -> str:
     """The beginning and the end of a file that may be long (a log); raises `SourceUnreadable`."""
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size

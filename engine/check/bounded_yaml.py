@@ -8,7 +8,7 @@ import yaml
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Place
 
-MAX_NODES = 200_000
+MAX_NODES = 100_000
 MAX_DEPTH = 60
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -18,6 +18,7 @@ Node = yaml.nodes.Node
 def documents(text: str, source: str) -> list[Node]:
     """The root nodes of a YAML text; raises `SourceUnreadable` with line and column."""
     try:
+        _count_values(text, source)
         found = [root for root in yaml.compose_all(text, Loader=LOADER) if root is not None]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -78,6 +79,14 @@ def value_of(node: Node, source: str) -> Any:
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError, TypeError) as error:
         what = getattr(error, "problem", None) or str(error) or "nested too deep"
         raise SourceUnreadable(f"a value that cannot be read: {what}", place_of(node, source)) from None
+
+
+def _count_values(text: str, source: str) -> None:
+    """Refuse a text with too many values before a tree is made of it."""
+    for count, event in enumerate(yaml.parse(text, Loader=LOADER)):
+        if count > MAX_NODES:
+            mark = event.start_mark
+            raise SourceUnreadable(f"YAML with more than {MAX_NODES} values", Place(source, mark.line + 1))
 
 
 def _refuse_excess(root: Node, source: str) -> None:

@@ -5,6 +5,7 @@ Formats: `server_args=ServerArgs(model_path='...', ...)` (0.4.6 to 0.5.2x), `ser
 """
 
 import ast
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,7 @@ OBJECT = re.compile(r"(?<=[=:,\[( ])<[^<>\n]*>")
 
 DEFAULT_INTERVAL = 40
 MAX_ARGUMENTS_TEXT = 200_000
+MAX_STARTS = 64
 
 
 def is_log(text: str) -> bool:
@@ -30,7 +32,7 @@ def is_log(text: str) -> bool:
 
 def read_log(text: str, name: str) -> list[LiveServer]:
     """One record for each server start in the log; what a start reported comes after it."""
-    starts = list(STARTS.finditer(text))
+    starts = list(itertools.islice(STARTS.finditer(text), MAX_STARTS))
     if not starts:
         reported = _reported({}, text)
         return [LiveServer(url=name, server_info=reported[0], verifications=reported[1])]

@@ -4,7 +4,7 @@ Variables set in the script are resolved; what depends on the outside stays unre
 is not known, both branches are followed and what differs between them afterwards counts as unresolved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from engine.check.sources.shell_expansion import Value, typed
 from engine.check.sources.shell_state import ShellCommand, ShellState
 from engine.check.sources.shell_strings import nested_script, reads_script
 from engine.check.sources.shell_syntax import ShellTree, named
-from engine.check.sources.text import SourceText, Text, joined, literal
+from engine.check.sources.text import SourceText, Text, joined
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +33,13 @@ def shell_commands(
     `variables` are known beforehand (HOME); `folder` is where the script lies. Raises `SourceUnreadable`.
     """
     follower = _Follower(source, ShellState({name: typed(value) for name, value in variables.items()}, set()), folder)
-    follower.script(literal(source.text, 0) if script is None else script)
+    try:
+        if script is None:
+            follower.script(source.text, range(len(source.text)))
+        else:
+            follower.script(script.characters, script.offsets)
+    except RecursionError:
+        raise SourceUnreadable("a script nested too deep", Place(source.name)) from None
     return follower.commands
 
 
@@ -55,9 +61,9 @@ class _Follower(ControlFlow):
         self._statements = 0
         self.commands: list[ShellCommand] = []
 
-    def script(self, text: Text) -> None:
+    def script(self, characters: str, offsets: Sequence[int]) -> None:
         """Follow a whole script, then the functions that nothing called."""
-        tree = ShellTree(text)
+        tree = ShellTree(characters, offsets)
         self._block(tree, tree.root)
         for name, (where, body) in list(self._functions.items()):
             if name not in self._called:
@@ -120,13 +126,14 @@ class _Follower(ControlFlow):
         if self._depth >= MAX_DEPTH:
             return
         kept, self._wrappers = self._wrappers, (*self._wrappers, wrapper)
-        tree = ShellTree(script)
+        tree = ShellTree(script.characters, script.offsets)
         self._depth += 1
         self._branch(tree, list(named(tree.root)))
         self._depth -= 1
         self._wrappers = kept
 
     def _command(self, tree: ShellTree, node: "Node") -> None:
+        self._refuse_length(tree, node)
         prefix: dict[str, str] = {}
         expander = self._expander(tree)
         words: list[Text] = []
@@ -225,7 +232,7 @@ class _Follower(ControlFlow):
             return
         inner = _Follower(SourceText(str(path), read_text(path)), self._state, path.parent)
         inner._functions, inner._depth, inner._statements = self._functions, self._depth + 8, self._statements
-        tree = ShellTree(literal(inner._source.text, 0))
+        tree = ShellTree(inner._source.text, range(len(inner._source.text)))
         inner._block(tree, tree.root)
         self._statements = inner._statements
         self.commands.extend(inner.commands)

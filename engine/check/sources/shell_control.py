@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.check.errors import SourceUnreadable
 from engine.check.sources.shell_conditions import decide
 from engine.check.sources.shell_expansion import Expander, Value, folder_of, typed
 from engine.check.sources.shell_state import ShellState
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_LOOPS = 8
+MAX_WORDS = 4096
 
 
 class ControlFlow:
@@ -32,6 +34,11 @@ class ControlFlow:
     def _block(self, tree: ShellTree, node: "Node") -> None:
         for child in named(node):
             self._statement(tree, child)
+
+    def _refuse_length(self, tree: ShellTree, node: "Node") -> None:
+        if node.named_child_count > MAX_WORDS:
+            place = self._source.place(tree.text(node.children[0]).offsets)
+            raise SourceUnreadable(f"a command or list of more than {MAX_WORDS} words", place)
 
     def _on_copy(self, follow: Callable[[], None]) -> ShellState:
         """Follow something on a copy of the state; return that copy."""
@@ -60,6 +67,7 @@ class ControlFlow:
         expander = self._expander(tree)
         value: Value
         if value_node is not None and value_node.type == "array":
+            self._refuse_length(tree, value_node)
             items = expander.array(value_node)
             before = self._state.variables.get(name)
             known = before if isinstance(before, list) else [before] if isinstance(before, Text) else []

@@ -17,6 +17,8 @@ Value = Text | list[Text] | None
 """A scalar, an array, or a variable whose value is not known."""
 
 MAX_FIELDS = 4096
+SHOWN = 400
+"""Characters kept of an expansion that is not followed."""
 OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -75,6 +77,8 @@ class Expander:
 
     def _fields(self, node: "Node") -> list[Text]:
         """Fields before splitting; more than one only where an array is expanded."""
+        if node.child_count > MAX_FIELDS:
+            return [self._unresolved(node, self._tree.source(node)[:SHOWN])]
         match node.type:
             case "concatenation" | "command_name":
                 return self._chain([self._fields(child) for child in self._with_gaps(node)])
@@ -132,7 +136,7 @@ class Expander:
 
     def _unresolved(self, node: "Node", name: str) -> Text:
         text = self._tree.text(node)
-        shown = text if len(text.characters) <= MAX_CHARACTERS else text.part(0, MAX_CHARACTERS)
+        shown = text if len(text.characters) <= SHOWN else text.part(0, SHOWN)
         return Text(shown.characters, shown.offsets, shown.splits, (name,), True)
 
     def _expansion(self, node: "Node") -> list[Text]:
@@ -230,7 +234,7 @@ class Expander:
         own = "dirname" in source and ("$0" in source or "BASH_SOURCE" in source)
         if own and self._script_folder is not None and source.count("$(") <= 2:
             return typed(self._script_folder)
-        return self._unresolved(node, source[:80])
+        return self._unresolved(node, source[:SHOWN])
 
 
 def _plain_word(text: Text) -> Text:

@@ -22,9 +22,9 @@ def _parser() -> "Parser":
 class ShellTree:
     """One script, or a script within a string of another one."""
 
-    def __init__(self, script: Text) -> None:
-        self._text = script.characters
-        self._offsets = script.offsets
+    def __init__(self, characters: str, offsets: Sequence[int]) -> None:
+        self._text = characters
+        self._offsets = offsets
         encoded = self._text.encode("utf-8", "surrogatepass")
         self._characters: Sequence[int] | None = None
         if len(encoded) != len(self._text):
@@ -42,12 +42,12 @@ class ShellTree:
     def text(self, node: "Node") -> Text:
         """The node as written, with places; nothing in it splits."""
         start, end = self.index(node.start_byte), self.index(node.end_byte)
-        return Text(self._text[start:end], self._offsets[start:end], (False,) * (end - start))
+        return Text(self._text[start:end], tuple(self._offsets[start:end]), (False,) * (end - start))
 
     def between(self, start_byte: int, end_byte: int) -> Text:
         """What stands between two byte offsets."""
         start, end = self.index(start_byte), self.index(end_byte)
-        return Text(self._text[start:end], self._offsets[start:end], (False,) * (end - start))
+        return Text(self._text[start:end], tuple(self._offsets[start:end]), (False,) * (end - start))
 
 
 def named(node: "Node") -> Iterator["Node"]:
