@@ -11,7 +11,7 @@ from tests.benchmarks.pseudo_terminal import PseudoTerminal
 from tests.benchmarks.results import Result, Skipped
 
 JOBS, PRESSES, MOST_MS = 10_000, 60, 12.0
-TO_JOBS = b"3"
+TO_JOBS = b"4"
 KEYS = (b"\x1b[B", b"\x1b[B", b"\x1b[A")
 
 

@@ -1,6 +1,7 @@
 """Bytes a second, CPU and memory of a screen at rest, in a terminal and through tmux."""
 
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -60,20 +61,17 @@ def _through_tmux(subject: Subject, size: tuple[int, int], scratch: Path) -> Ite
     tmux = ["tmux", "-S", str(scratch / "tmux.socket"), "-f", str(configuration)]
     settings = [f"{name}={value}" for name, value in subject.environment.items() if value is not None]
     command = [*tmux, "new-session", "env", "COLORTERM=truecolor", *settings, *subject.command]
-    with PseudoTerminal(command, size=size) as session:
-        _await_first_frame(session, subject)
-        session.read(WARM_UP_S)
-        started = time.monotonic()
-        sent = len(session.read(WINDOW_S))
-        yield Result(
-            f"{subject.name}, {size[0]}x{size[1]}, tmux",
-            "sent",
-            sent / (time.monotonic() - started),
-            "B/s",
-            MOST_BYTES_PER_S[size] if subject.name.startswith("alula") else None,
-        )
-        session.send(b"\x02:kill-server\r")
-        session.wait(5)
+    try:
+        with PseudoTerminal(command, size=size) as session:
+            _await_first_frame(session, subject)
+            session.read(WARM_UP_S)
+            started = time.monotonic()
+            sent = len(session.read(WINDOW_S))
+            goal = MOST_BYTES_PER_S[size] if subject.name.startswith("alula") else None
+            where = f"{subject.name}, {size[0]}x{size[1]}, tmux"
+            yield Result(where, "sent", sent / (time.monotonic() - started), "B/s", goal)
+    finally:  # it outlives its terminal
+        subprocess.run([*tmux, "kill-server"], check=False, capture_output=True)
 
 
 def _await_first_frame(session: PseudoTerminal, subject: Subject) -> None:
