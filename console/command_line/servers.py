@@ -6,6 +6,7 @@ import sys
 import click
 
 from console.command_line.live_view import View, ask, show, table
+from engine.watch.outliers import server_outliers
 from state.records.servers import Server, ServerSample
 from state.servers import latest_server_samples, read_ranks, read_servers
 from widgets import figures
@@ -76,7 +77,8 @@ def look(database: sqlite3.Connection) -> View:
     if not known:
         return View(["No server runs here, and none was added. Add one: alula servers add http://HOST:PORT"], value)
     rows = [_row(server, samples.get(server.url)) for server in known]
-    odd = [f"{rank.url} rank {rank.rank}: {rank.outlier}" for rank in ranks if rank.outlier]
+    odd = [f"{url}: {words}" for url, words in server_outliers(known, samples).items()]
+    odd += [f"{rank.url} rank {rank.rank}: {rank.outlier}" for rank in ranks if rank.outlier]
     remarks = [f"{server.url}: {server.health_message}" for server in known if server.health_message]
     lines = table(_HEADINGS, rows, right=range(4, 12)) + (["", *remarks, *odd] if remarks + odd else [])
     return View(lines, value)

@@ -1,11 +1,12 @@
 """From a server's metrics to one sample. Names: sglang 0.4.6 to 0.5.23, srt/observability; vllm 0.33.0, v1/metrics."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from engine.watch.histograms import Window, merge_buckets, quantile
 from engine.watch.metrics_text import Point, named, read_points
+from engine.watch.outliers import mark_outliers
 from state.records.servers import ServerRank, ServerSample
 
 _KEPT = (
@@ -88,21 +89,6 @@ def accept_rate(length: float | None, draft_tokens: float | None) -> float | Non
     if length is None or draft_tokens is None or draft_tokens <= 1:
         return None
     return max(0.0, (length - 1) / (draft_tokens - 1))
-
-
-def mark_outliers(ranks: Sequence[ServerRank]) -> tuple[ServerRank, ...]:
-    """Say which rank differs from the middle one: half as fast or slower, or far shorter accept length."""
-    speed = _median([rank.tokens_per_s for rank in ranks])
-    length = _median([rank.accept_length for rank in ranks])
-    return tuple(msgspec.structs.replace(rank, outlier=_oddity(rank, speed, length)) for rank in ranks)
-
-
-def _oddity(rank: ServerRank, speed: float | None, length: float | None) -> str | None:
-    if speed and rank.running_requests and rank.tokens_per_s is not None and rank.tokens_per_s < speed / 2:
-        return f"{rank.tokens_per_s:.0f} tok/s where the others do {speed:.0f}"
-    if length and rank.accept_length is not None and rank.accept_length < 1 + (length - 1) / 2:
-        return f"accept length {rank.accept_length:.2f} where the others have {length:.2f}"
-    return None
 
 
 def _ranks(url: str, points: Sequence[Point], at: float) -> tuple[ServerRank, ...]:
@@ -197,20 +183,9 @@ def _fell(before: float | None, now: float | None) -> bool:
     return before is not None and now is not None and now < before
 
 
-def _present(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
-
-
-def _reduced(reduce: Callable[[list[float]], float]) -> Callable[[Iterable[float | None]], float | None]:
-    def apply(values: Iterable[float | None]) -> float | None:
-        present = _present(values)
-        return reduce(present) if present else None
-
-    return apply
-
-
-_mean = _reduced(lambda values: sum(values) / len(values))
-_median = _reduced(lambda values: sorted(values)[len(values) // 2])
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 def _total(values: Iterable[int | None]) -> int | None:

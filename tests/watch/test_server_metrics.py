@@ -9,8 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from engine.watch.histograms import Window, difference, quantile
 from engine.watch.metrics_text import read_points
+from engine.watch.outliers import server_outliers
 from engine.watch.server_identity import sglang_identity, vllm_identity
 from engine.watch.server_metrics import Reader, accept_rate
+from state.records.servers import Server, ServerSample
 from tests.watch.http_servers import RECORDED
 
 INFO = json.loads((RECORDED / "sglang_0.5.17_eagle.server_info.json").read_text())
@@ -78,6 +80,15 @@ def test_data_parallel_ranks_are_added_and_tensor_parallel_ones_are_not() -> Non
     assert (sample.tokens_per_s, sample.running_requests, sample.queued_requests) == (1300, 32, 4)
     assert [row.outlier is not None for row in rows] == [False, False, True, True]
     assert "100 tok/s" in (rows[2].outlier or "") and "accept length 1.00" in (rows[3].outlier or "")
+
+
+def test_servers_of_one_model_are_held_against_each_other() -> None:
+    lengths = {"a": 2.6, "b": 2.5, "c": 1.0, "d": 2.7}
+    servers = [Server(url=url, found_by="url", seen_at=0, health="up", model="m" if url != "d" else "n",
+                      speculative_algorithm="EAGLE3") for url in lengths]  # fmt: skip
+    samples = {url: ServerSample(url=url, taken_at=0, tokens_per_s=500, running_requests=2, accept_length=length)
+               for url, length in lengths.items()}  # fmt: skip
+    assert server_outliers(servers, samples) == {"c": "accept length 1.00 where the others have 2.50"}
 
 
 def test_one_rank_is_no_table_of_ranks() -> None:
