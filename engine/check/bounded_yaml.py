@@ -85,8 +85,8 @@ def _count_values(text: str, source: str) -> None:
     """Refuse a text with too many values before a tree is made of it."""
     for count, event in enumerate(yaml.parse(text, Loader=LOADER)):
         if count > MAX_NODES:
-            mark = event.start_mark
-            raise SourceUnreadable(f"YAML with more than {MAX_NODES} values", Place(source, mark.line + 1))
+            line = event.start_mark.line + 1 if event.start_mark is not None else None
+            raise SourceUnreadable(f"YAML with more than {MAX_NODES} values", Place(source, line))
 
 
 def _refuse_excess(root: Node, source: str) -> None:
