@@ -54,6 +54,8 @@ def read_sample(device: Device, now: float) -> GpuSample:
         device.note_unsupported(*_MIG_LACKS)
         return GpuSample(uuid=device.uuid, taken_at=now, memory_used_bytes=used, memory_reserved_bytes=reserved,
                          memory_total_bytes=total)  # fmt: skip
+    if total is None:
+        used = _memory_of_processes(device)
     utilization = device.read("utilization_percent", "nvmlDeviceGetUtilizationRates")
     fields = device.read_fields(_FAST_FIELDS)
     power = fields.get("power_w")
@@ -86,6 +88,12 @@ def read_memory(device: Device) -> tuple[int | None, int | None, int | None]:
     if memory is None or memory.total == 0:
         return None, None, None
     return memory.used, reserved, memory.total
+
+
+def _memory_of_processes(device: Device) -> int | None:
+    """What stands for used memory on a board that shares the host's: free host memory would count the page cache."""
+    processes = device.read("processes", "nvmlDeviceGetComputeRunningProcesses")
+    return None if processes is None else sum(process.usedGpuMemory or 0 for process in processes)
 
 
 class SlowReader:

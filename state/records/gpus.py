@@ -57,7 +57,8 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     taken_at: float
     utilization_percent: float | None = None
     memory_used_bytes: int | None = None
-    """Without what the driver reserves, except on drivers that cannot tell the two apart."""
+    """Without what the driver reserves, except on drivers that cannot tell the two apart. On a board with unified
+    memory, what its processes hold."""
     memory_reserved_bytes: int | None = None
     memory_total_bytes: int | None = None
     power_w: float | None = None

@@ -55,11 +55,11 @@ def test_what_a_device_does_not_report_is_absent_with_its_reason(watch: Watch) -
 
 
 def test_a_board_without_memory_of_its_own_is_unified(watch: Watch) -> None:
-    host = watch("gpus 1\nlacks 0 memory\n")
+    host = watch("gpus 1\nlacks 0 memory\nprocess 0 1 2048\nprocess 0 2 1024\n")
     gpu = host.wait_for(gpu_of(GPU_0))
     assert gpu.unified_memory
     assert gpu.memory_total_bytes and gpu.memory_total_bytes < 150754820096
-    assert host.wait_for(sample_of(GPU_0)).memory_used_bytes is None
+    assert host.wait_for(sample_of(GPU_0)).memory_used_bytes == 3072 << 20
 
 
 def test_an_older_driver_without_the_second_form_of_memory(watch: Watch) -> None:
