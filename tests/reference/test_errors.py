@@ -56,6 +56,15 @@ async def test_generate_refuses_what_it_cannot_serve(serve: Serve) -> None:
                 assert words in content["error"]["message"], body
 
 
+async def test_one_bad_prompt_refuses_the_whole_batch(serve: Serve) -> None:
+    async with serve() as session:
+        async with session.post("/generate", json={"input_ids": [[5], [5000]]}) as response:
+            assert response.status == 400
+        async with session.get("/metrics") as response:
+            running = [line for line in (await response.text()).splitlines() if line.startswith("sglang:num_r")]
+    assert [line.split()[-1] for line in running] == ["0.0"] * len(running)
+
+
 async def test_chat_refuses_in_openais_shape(serve: Serve) -> None:
     async with serve() as session:
         for body, words, field in CHAT:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
+from engine.reference.answer import Refusal
 from engine.reference.sampling import SamplingSettings
-from engine.reference.service import Refusal
 from engine.reference.vocabulary import ChatMessage
 
 Body = TypeVar("Body")

@@ -7,11 +7,12 @@ from typing import Any
 
 from aiohttp import web
 
+from engine.reference.answer import Answer, Refusal
 from engine.reference.http.bodies import GenerateBody, native_settings, read_body
 from engine.reference.http.merging import merged
 from engine.reference.http.replies import SERVICE, event_stream, json_reply, native_error
 from engine.reference.requests import Request
-from engine.reference.service import Answer, Refusal, Service
+from engine.reference.service import Order, Service
 
 
 async def generate(request: web.Request) -> web.StreamResponse:
@@ -51,8 +52,8 @@ def meta_info(service: Service, answer: Answer) -> dict[str, Any]:
         info["first_token_latency"] = line.first_token - line.received
         decoding_s = (line.finished or now) - line.first_token
         info["decode_throughput"] = (count - 1) / decoding_s if count > 1 and decoding_s > 0 else 0.0
-    if service.speculation is not None:
-        info |= _speculative(request, count, service.speculation.num_steps)
+    if service.loaded.num_steps:
+        info |= _speculative(request, count, service.loaded.num_steps)
     if request.hidden_states is not None and answer.finish is not None:
         info["hidden_states"] = _hidden_states(request)
     return info
@@ -91,10 +92,17 @@ def _submitted(service: Service, body: GenerateBody) -> list[Answer]:
     if len(each) != len(prompts) or len(ids) != len(prompts):
         raise Refusal("sampling_params and rid must have one entry for each prompt.")
     settings = [native_settings(one) for one in each]
-    return [
-        service.answer(prompt, chosen, streaming=body.stream, hidden_states=body.return_hidden_states, request_id=name)
+    orders = [
+        Order(
+            prompt=prompt,
+            settings=chosen,
+            streaming=body.stream,
+            hidden_states=body.return_hidden_states,
+            request_id=name,
+        )
         for prompt, chosen, name in zip(prompts, settings, ids, strict=True)
     ]
+    return service.answers(orders)
 
 
 def _prompts(service: Service, body: GenerateBody) -> list[Sequence[int]]:

@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from engine.reference.answer import Refusal
 from engine.reference.checkpoint import TARGET_CLASS
 from engine.reference.http.replies import SERVICE, json_reply
 from engine.reference.sampling import SamplingSettings
-from engine.reference.service import Refusal, Service
+from engine.reference.service import Order, Service
 from state.version import VERSION
 
 STALLED_S = 20.0
@@ -25,9 +26,9 @@ async def health(request: web.Request) -> web.Response:
         return web.Response(status=503)
     if service.thread.busy:
         return web.Response(status=200 if service.thread.seconds_since_step < STALLED_S else 503)
+    order = Order(prompt=[0], settings=SamplingSettings(max_new_tokens=1, temperature=0.0), recorded=False)
     try:
-        settings = SamplingSettings(max_new_tokens=1, temperature=0.0)
-        await asyncio.wait_for(service.answer([0], settings, recorded=False).whole(), STALLED_S)
+        await asyncio.wait_for(service.answers([order])[0].whole(), STALLED_S)
     except (Refusal, TimeoutError):
         return web.Response(status=503)
     return web.Response(status=200)
@@ -51,7 +52,7 @@ async def model_info(request: web.Request) -> web.Response:
             "disaggregation_mode": "null",
             "has_image_understanding": False,
             "has_audio_understanding": False,
-            "model_type": service.model_config.model_type,
+            "model_type": service.loaded.config.model_type,
             "architectures": [TARGET_CLASS],
         }
     )
@@ -65,9 +66,9 @@ async def server_info(request: web.Request) -> web.Response:
         arguments
         | {
             "status": "ready",
-            "max_total_num_tokens": service.settings.max_running_requests * service.context_length,
-            "max_req_input_len": service.context_length - RESERVED_TOKENS,
-            "startup_time": {"load_weight": service.load_s},
+            "max_total_num_tokens": service.settings.max_running_requests * service.loaded.context_length,
+            "max_req_input_len": service.loaded.context_length - RESERVED_TOKENS,
+            "startup_time": {"load_weight": service.loaded.elapsed_s},
             "internal_states": [arguments | _live_state(service)],
             "version": f"alula-reference {VERSION}",
             "kv_events": None,
@@ -86,7 +87,7 @@ async def models(request: web.Request) -> web.Response:
         "owned_by": "alula-reference",
         "root": service.settings.model_name,
         "parent": None,
-        "max_model_len": service.context_length,
+        "max_model_len": service.loaded.context_length,
     }
     return json_reply({"object": "list", "data": [card]})
 
@@ -110,7 +111,7 @@ async def flush_cache(request: web.Request) -> web.Response:
 
 
 def _arguments(service: Service) -> dict[str, Any]:
-    settings, speculation = service.settings, service.speculation
+    settings, speculation = service.settings, service.loaded.speculation
     given: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
     given.pop("api_key")
     return given | {

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from engine.reference.answer import Answer, Refusal
 from engine.reference.http.bodies import (
     ChatBody,
     CompletionBody,
@@ -18,7 +19,7 @@ from engine.reference.http.bodies import (
 )
 from engine.reference.http.merging import merged
 from engine.reference.http.replies import SERVICE, event_stream, json_reply, openai_error, openai_error_content
-from engine.reference.service import Answer, Refusal, Service
+from engine.reference.service import Order, Service
 
 COMPLETION_TOKENS = 16
 """`max_tokens` of a completion that gives none, as in SGLang and OpenAI's own service."""
@@ -39,7 +40,7 @@ async def chat_completions(request: web.Request) -> web.StreamResponse:
         except ValueError as error:
             raise Refusal(str(error), field="messages") from error
         given = body.max_completion_tokens if body.max_completion_tokens is not None else body.max_tokens
-        limit = given if given is not None else max(1, service.context_length - len(prompt))
+        limit = given if given is not None else max(1, service.loaded.context_length - len(prompt))
         answers = _submitted(service, body, [prompt], limit)
         if body.stream:
             return await event_stream(request, _events(body, answers, "chat.completion.chunk", _chat_choices))
@@ -83,11 +84,12 @@ def _submitted(service: Service, body: OpenAiBody, prompts: Sequence[Sequence[in
     settings = openai_settings(body, limit)
     copies = range(body.n or 1)
     seeds = [None if settings.seed is None else settings.seed + copy for copy in copies]
-    return [
-        service.answer(prompt, msgspec.structs.replace(settings, seed=seed), streaming=body.stream)
+    orders = [
+        Order(prompt=prompt, settings=msgspec.structs.replace(settings, seed=seed), streaming=body.stream)
         for prompt in prompts
         for seed in seeds
     ]
+    return service.answers(orders)
 
 
 async def _whole(body: OpenAiBody, answers: list[Answer], kind: str, choice: Choice) -> web.Response:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from engine.reference.service import Refusal, Service
+from engine.reference.answer import Refusal
+from engine.reference.service import Service
 
 SERVICE: web.AppKey[Service] = web.AppKey("service", Service)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
