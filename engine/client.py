@@ -98,8 +98,7 @@ class Client:
         """
         path = self.folder.database_path
         with closing(open_database(path, durable=True)) as database, explained(path):
-            issued_by = f"{getpass.getuser()}@{socket.gethostname()} pid {os.getpid()}"
-            command = Command(kind=kind, arguments=arguments, issued_by=issued_by, issued_at=time.time())
+            command = Command(kind=kind, arguments=arguments, issued_by=_who(), issued_at=time.time())
             command_id = commands.add_command(database, command)
             try:
                 found = self._wait(database, command_id, kind, time.monotonic() + timeout_s)
@@ -150,6 +149,14 @@ class Client:
 _ALREADY_RUNNING = 3
 _PROGRAM_ROOT = Path(__file__).parents[1]
 """So that `-m` finds the packages from a checkout too, with no change to what jobs inherit."""
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # in a container the account may have no name
+        user = str(os.geteuid())
+    return f"{user}@{socket.gethostname()} pid {os.getpid()}"
 
 
 def _answer(command: Command) -> dict[str, Any]:

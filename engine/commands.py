@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from engine.context import EngineContext, Refusal
-from state import commands
+from state import alerts, commands
 from state.records.commands import Command, Outcome
 
 POLL_S = 0.02
@@ -49,6 +49,7 @@ async def obey_commands(context: EngineContext, handlers: Mapping[str, Handler])
             if time.monotonic() >= prune_due:
                 prune_due = time.monotonic() + PRUNE_S
                 commands.prune_commands(database, time.time())
+                alerts.prune_alerts(database, time.time())
             await asyncio.sleep(POLL_S)
     finally:
         database.close()

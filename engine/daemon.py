@@ -7,7 +7,9 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from engine.context import EngineContext, Part
 from engine.lock import take_lock
@@ -51,8 +53,9 @@ async def _run(folder: StateFolder, parts: Sequence[Part]) -> None:
         loop.add_signal_handler(number, context.stopping.set)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     _announce(context)
+    heartbeat = _heartbeat(folder.database_path.stat())
     log.info("engine %s started, pid %d", VERSION, os.getpid())
-    tasks = [asyncio.create_task(supervise(part, context), name=part.name) for part in (*parts, _HEARTBEAT)]
+    tasks = [asyncio.create_task(supervise(part, context), name=part.name) for part in (*parts, heartbeat)]
     await context.stopping.wait()
     for task in tasks:
         task.cancel()
@@ -84,17 +87,25 @@ def _announce(context: EngineContext) -> None:
     database.close()
 
 
-async def _beat(context: EngineContext) -> None:
-    database = context.database(durable=False)
-    try:
-        while True:
-            beat(database, time.time())
-            await asyncio.sleep(HEARTBEAT_S)
-    finally:
-        database.close()
+def _heartbeat(announced_in: os.stat_result) -> Part:
+    """Gives signs of life, as long as the database is the file in which this engine announced itself."""
+
+    async def beats(context: EngineContext) -> None:
+        path = context.folder.database_path
+        if _is_file(path, announced_in):
+            with closing(context.database(durable=False)) as database:
+                while _is_file(path, announced_in):
+                    beat(database, time.time())
+                    await asyncio.sleep(HEARTBEAT_S)
+        # Whoever asks now asks another file, so this engine would never hear of it.
+        log.error("%s was removed or replaced: this engine ends", path)
+        context.stopping.set()
+
+    return Part("heartbeat", beats)
 
 
-_HEARTBEAT = Part("heartbeat", _beat)
+def _is_file(path: Path, file: os.stat_result) -> bool:
+    return path.exists() and os.path.samestat(file, path.stat())
 
 
 def _take_lock(folder: StateFolder) -> int | None:

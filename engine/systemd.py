@@ -54,9 +54,16 @@ def write_unit(text: str) -> Path:
 def next_steps() -> list[str]:
     """Commands that the operator has to run after the unit is written. Lingering only where it is not on yet."""
     steps = ["alula engine stop", "systemctl --user daemon-reload", f"systemctl --user enable --now {UNIT_NAME}"]
-    if not (_LINGER / getpass.getuser()).exists():
+    if not _lingers():
         steps.append("loginctl enable-linger")
     return steps
+
+
+def _lingers() -> bool:
+    try:
+        return (_LINGER / getpass.getuser()).exists()
+    except (KeyError, OSError):
+        return False
 
 
 def _escape(text: str) -> str:

@@ -134,6 +134,7 @@ class Scheduler:
         assert facts.runner is not None
         move(self.database, job.id, ["starting", "running"], "stopping", time.time())
         send_signal([facts.runner], signal.SIGTERM)
+        send_signal([facts.runner], signal.SIGCONT)  # one that was stopped would never see it
         self._told[job.id] = facts.runner
 
     def _reap(self, job: Job, folder: RunFolder) -> None:

@@ -236,6 +236,16 @@ async def test_commands_of_a_dead_engine_are_obeyed_once(folder: StateFolder, da
     assert seen == [0, 1, 2, 3, 4]
 
 
+def test_an_engine_whose_database_was_taken_away_makes_room(client: Client) -> None:
+    first = client.ensure_engine()
+    for path in client.folder.path.glob("alula.sqlite*"):
+        path.unlink()
+    wait_until(lambda: not is_locked(client.folder.engine_lock_path), "the engine to end")
+    second = client.ensure_engine()
+    assert second.pid != first.pid
+    assert client.ask("jobs.launch", {"argv": ["true"]}, timeout_s=LIMIT_S)["job_id"] == 1
+
+
 def test_the_engine_ends_in_order_at_sigterm(client: Client) -> None:
     engine = client.ensure_engine()
     os.kill(engine.pid, signal.SIGTERM)

@@ -144,6 +144,16 @@ def test_a_job_whose_runner_was_killed_can_be_stopped(host: Host) -> None:
     assert not lives(job.pid)
 
 
+def test_a_job_whose_runner_is_stopped_can_be_stopped(host: Host) -> None:
+    job_id = host.launch("sleep", "1000")
+    job = host.wait_for(job_id, "running")
+    assert job.runner_pid is not None and job.pid is not None
+    os.kill(job.runner_pid, signal.SIGSTOP)
+    host.client.ask("jobs.stop", {"job_id": job_id}, timeout_s=30)
+    assert host.wait_for(job_id).state == "stopped"
+    assert not lives(job.pid)
+
+
 def test_engine_and_runner_both_killed(host: Host) -> None:
     """Nobody is left who could know the exit code: that is said, and the job is not run again."""
     job_id = host.launch("sh", "-c", "echo start; sleep 1000")
