@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import click
 import msgspec
-from engine.check.rules import RULES, Rule
 
 from engine.check.report.styled import Line, Span, line, wrapped
+from engine.check.rules import RULES, Rule
 
 
 def print_rules(rule: str | None, as_json: bool) -> int:

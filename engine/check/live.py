@@ -4,7 +4,6 @@ Paths: `/server_info` and `/model_info` from 0.5.6 on; the older `/get_...` name
 newer servers log a warning for each use of them (sglang 0.5.23, srt/entrypoints/http_server.py).
 """
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -28,11 +27,15 @@ class Unanswered(Exception):
 
 def read_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> LiveServer:
     """Ask one server; what cannot be had is told in `problem`, never raised."""
+    import asyncio
+
     return asyncio.run(ask_server(url, timeout_s))
 
 
 async def ask_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> LiveServer:
     """Ask one server, each of its pages for at most `timeout_s`."""
+    import asyncio
+
     base = normal_url(url)
     async with open_client() as client:
         information, model, metrics = await asyncio.gather(

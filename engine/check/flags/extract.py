@@ -16,11 +16,10 @@ from typing import Any, TypeGuard
 import msgspec
 
 from engine.check.flags.release import version_key
-from engine.check.flags.table import Flag, ReleaseRange, Tables
+from engine.check.flags.table import DATA, Flag, ReleaseRange, Tables
 from engine.check.flags.wheel_source import Evaluator, WheelSource, assignments, or_else
 
 SERVER_ARGUMENTS = "sglang.srt.server_args"
-DATA = Path(__file__).parent / "data" / "sglang.json"
 WHEEL_NAME = re.compile(r"^sglang-(?P<release>[0-9][^-]*)-")
 ACTIONS = {
     "store_true": "store_true",

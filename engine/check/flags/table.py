@@ -1,10 +1,12 @@
 """Flag tables of the SGLang releases, extracted from the published wheels by `engine.check.flags.extract`."""
 
 import functools
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+DATA = Path(__file__).parent / "data" / "sglang.json"
 
 Action = Literal[
     "store", "store_true", "store_false", "store_const", "append", "boolean_optional", "help", "removed", "ignored"
@@ -72,8 +74,7 @@ class FlagTable(msgspec.Struct, frozen=True):
 @functools.cache
 def tables() -> Tables:
     """The data file that ships with Alula, decoded once."""
-    text = resources.files("engine.check.flags").joinpath("data/sglang.json").read_bytes()
-    return msgspec.json.decode(text, type=Tables)
+    return msgspec.json.decode(DATA.read_bytes(), type=Tables)
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,0 +1,165 @@
+"""`alula check` as an operator runs it."""
+
+import importlib.util
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from console.command_line.check import check
+from tests.check.loopback import serving
+from tests.check.models import incident_folder
+
+SHARED = Path(__file__).parents[3] / "shared"
+FLAGS = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The incident in small: an EAGLE flag with an EAGLE-3 draft."""
+    target, draft = incident_folder(tmp_path)
+    path = tmp_path / "launch.sh"
+    path.write_text(
+        "#!/bin/bash\npython3 -m sglang.launch_server --model-path "
+        f"{target} --speculative-algorithm EAGLE --speculative-draft-model-path {draft} {FLAGS}\n"
+    )
+    return path
+
+
+def run(*arguments: object, text: str | None = None) -> Result:
+    return CliRunner().invoke(check, [str(argument) for argument in arguments], input=text)
+
+
+def rules(result: Result) -> dict[str, str]:
+    return {finding["rule"]: finding["severity"] for finding in json.loads(result.stdout)["findings"]}
+
+
+def test_the_incident_is_found_and_its_own_fix_mends_it(script: Path) -> None:
+    before = run("--json", script)
+    assert before.exit_code == 1
+    assert rules(before)["eagle-flag-on-eagle3-draft"] == "error"
+    diff = run("--fix", script)
+    subprocess.run(["patch", "-p0", "-s", "-d", "/"], input=diff.stdout, text=True, check=True)
+    assert "--speculative-algorithm EAGLE3 " in script.read_text()
+    after = run("--json", script)
+    assert after.exit_code == 0, after.stdout
+    assert "error" not in rules(after).values()
+
+
+def test_the_report_fits_80_columns_and_marks_the_flag(script: Path) -> None:
+    result = run(script)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("✗") and any("^^^^^" in line for line in lines)
+    assert "\x1b" not in result.stdout
+
+
+def test_reads_standard_input_and_a_command_behind_dashes(script: Path) -> None:
+    assert "eagle-flag-on-eagle3-draft" in rules(run("--json", "-", text=script.read_text()))
+    command = script.read_text().splitlines()[1].split()
+    assert "eagle-flag-on-eagle3-draft" in rules(run("--json", "--", *command))
+
+
+def test_a_server_beside_the_launch_is_compared_with_it(script: Path, tmp_path: Path) -> None:
+    script.write_text(script.read_text().replace("EAGLE ", "EAGLE3 "))
+    information: dict[str, Any] = {
+        "model_path": str(tmp_path / "target"),
+        "speculative_algorithm": "EAGLE",
+        "speculative_draft_model_path": str(tmp_path / "draft"),
+        "version": "0.5.23",
+        "internal_states": [{"avg_spec_accept_length": 1.0}],
+    }
+    with serving({"/server_info": information}) as (url, _):
+        found = rules(run("--json", "--server", url, script))
+        alone = run("--json", "--server", url)
+    assert found["live-flag-differs"] == "error"
+    assert rules(alone)["eagle-flag-on-eagle3-draft"] == "error"
+    assert json.loads(alone.stdout)["deployment"]["release"] == "0.5.23"
+
+
+def test_a_server_that_does_not_answer_is_a_finding(script: Path) -> None:
+    assert rules(run("--json", "--server", "http://127.0.0.1:1", script))["live-unreachable"] == "error"
+
+
+def test_several_servers_are_kept_apart(script: Path) -> None:
+    lines = script.read_text().splitlines()
+    script.write_text("\n".join([*lines, lines[1].replace("EAGLE ", "EAGLE3 ")]) + "\n")
+    report = json.loads(run("--json", script).stdout)
+    assert [one["flags"]["speculative_algorithm"] for one in report["deployments"]] == ["EAGLE", "EAGLE3"]
+    assert {finding["deployment"] for finding in report["findings"] if finding["severity"] == "error"} == {0}
+
+
+def test_the_release_decides_which_flags_exist(script: Path) -> None:
+    script.write_text(script.read_text().rstrip() + " --cuda-graph-max-bs 8\n")
+    assert "flag-unknown" in rules(run("--json", "--sglang-version", "0.5.23", script))
+    assert "flag-unknown" not in rules(run("--json", "--sglang-version", "0.5.9", script))
+
+
+def test_what_cannot_be_checked_ends_with_2_and_says_where(tmp_path: Path) -> None:
+    binary = tmp_path / "x.sh"
+    binary.write_bytes(b"python\n\0")
+    result = run(binary)
+    assert result.exit_code == 2
+    assert f"{binary}:2: a binary file" in result.stderr
+    report = json.loads(run("--json", binary).stdout)
+    assert report["findings"] == [] and report["unchecked"][0]["line"] == 2
+    assert run().exit_code == 2
+    assert run("--json", "--sarif", binary).exit_code == 2
+
+
+def test_lists_and_explains_rules() -> None:
+    listed = run("--list-rules")
+    assert listed.exit_code == 0 and "eagle-flag-on-eagle3-draft" in listed.stdout
+    assert max(map(len, listed.stdout.splitlines())) <= 80
+    assert {"id", "severity", "title", "explanation", "source"} <= set(
+        json.loads(run("--list-rules", "--json").stdout)[0]
+    )
+    assert "accept" in run("--explain", "eagle-flag-on-eagle3-draft").stdout
+    wrong = run("--explain", "eagle-flag-on-eagle3-drat")
+    assert wrong.exit_code == 2 and "did you mean eagle-flag-on-eagle3-draft" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_only_where_the_terminal_wants_it(script: Path, environment: dict[str, str], coloured: bool) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    master, worker = pty.openpty()
+    command = [sys.executable, "-m", "console", "check", str(script)]
+    child = subprocess.Popen(command, stdout=worker, env={**kept, "TERM": "xterm-256color", **environment})
+    os.close(worker)
+    output = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        output += piece
+    os.close(master)
+    assert child.wait() == 1
+    assert (b"\x1b[" in output) == coloured
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared cases lie beside the project's own checkout only")
+def test_the_shared_cases_pass() -> None:
+    location = importlib.util.spec_from_file_location("run_cases", SHARED / "run_cases.py")
+    assert location is not None and location.loader is not None
+    cases = importlib.util.module_from_spec(location)
+    location.loader.exec_module(cases)
+    program = [sys.executable, "-m", "console"]
+    wrong = {}
+    for file in sorted((SHARED / "cases").glob("*.json")):
+        for case in json.loads(file.read_text()):
+            found = cases.run_case(case, program)
+            if found:
+                wrong[case["name"]] = found
+    assert wrong == {}
