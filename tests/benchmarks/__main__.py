@@ -13,6 +13,8 @@ BENCHMARKS = {
     "screens": "Bytes a second, CPU and memory of a screen at rest, in a terminal and through tmux.",
     "latency": "From a key to the screen.",
     "starts": "First frame and short commands.",
+    "watch_engine": "CPU and memory of the engine with 8 GPUs and 2 servers at 1 Hz.",
+    "watch_database": "Size of the database after 30 days of 16 GPUs.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""

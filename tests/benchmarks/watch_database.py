@@ -7,6 +7,8 @@ import random
 import sqlite3
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from state.database import open_database
@@ -15,9 +17,10 @@ from state.records.gpus import Gpu
 from state.records.servers import Server
 from state.rollups import RAW_KEPT_S, SPANS
 from state.servers import add_server
+from tests.benchmarks.results import Result
 
 GPUS, SERVERS, NOW = 16, 4, 1_800_000_000
-LIMIT_MB = 200
+SUBJECT = "16 GPUs, 4 servers, 30 days"
 
 
 def fill(database: sqlite3.Connection) -> int:
@@ -55,13 +58,8 @@ def write_hour(database: sqlite3.Connection, suffix: str, times: range) -> int:
     return len(gpus) + len(servers) + len(hosts)
 
 
-def timed(name: str, work: object) -> None:
-    begun = time.perf_counter()
-    found = work()  # type: ignore[operator]
-    print(f"  {name:34} {(time.perf_counter() - begun) * 1e3:8.1f} ms, {len(found)} rows")
-
-
-def main() -> None:
+def run(report: Callable[[str], None]) -> Iterator[Result]:
+    """The figures of one run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "alula.sqlite"
         database = open_database(path)
@@ -70,18 +68,16 @@ def main() -> None:
             add_server(database, Server(url=f"http://{index}", found_by="url", seen_at=NOW, health="up"))
         rows = fill(database)
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        size = path.stat().st_size
-        print(
-            f"{GPUS} GPUs, {SERVERS} servers and the host for 30 days: {rows} rows, "
-            f"{size / 1e6:.1f} MB (goal {LIMIT_MB})"
-        )
-        hour = GPUS * 3600 * size / rows / 1e6
-        print(f"  one more hour of samples before roll-up: about {hour:.1f} MB, then given back")
-        timed("newest samples", lambda: latest_samples(database))
-        timed("one GPU, last 5 minutes", lambda: gpu_history(database, "GPU-3", NOW - 300, NOW, NOW))
-        timed("one GPU, last day", lambda: gpu_history(database, "GPU-3", NOW - 86_400, NOW, NOW))
-        timed("one GPU, 30 days", lambda: gpu_history(database, "GPU-3", NOW - 30 * 86_400, NOW, NOW))
+        report(f"{rows} rows written")
+        yield Result(SUBJECT, "database", path.stat().st_size / 1e6, "MB", 200)
+        yield Result("newest samples", "query", timed(lambda: latest_samples(database)), "ms")
+        for name, seconds in (("5 minutes", 300), ("a day", 86_400), ("30 days", 30 * 86_400)):
+            query = partial(gpu_history, database, "GPU-3", NOW - seconds, NOW, NOW)
+            yield Result(f"one GPU over {name}", "query", timed(query), "ms")
+        database.close()
 
 
-if __name__ == "__main__":
-    main()
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return (time.perf_counter() - begun) * 1e3

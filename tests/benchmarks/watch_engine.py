@@ -5,10 +5,11 @@ python -m tests.benchmarks.watch_engine [SECONDS]
 
 import asyncio
 import os
-import sqlite3
+import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -17,11 +18,12 @@ from aiohttp import web
 from state.database import open_database
 from state.records.servers import Server
 from state.servers import add_server
+from tests.benchmarks.results import Result, Skipped
 from tests.watch.fake_gpus import build
-from tests.watch.http_servers import RECORDED, RecordedSglang, serving
+from tests.watch.http_servers import RecordedSglang, serving
 
 SETTLE_S = 15
-WATCH_PARTS = "gpus, host, servers, samples, alerts, commands, jobs, heartbeat"
+SUBJECT = "engine, 8 GPUs, 2 servers"
 
 
 class LoadedSglang(RecordedSglang):
@@ -42,7 +44,16 @@ class LoadedSglang(RecordedSglang):
         return await super().__call__(request)
 
 
-async def measure(seconds: float) -> None:
+def run(report: Callable[[str], None]) -> Iterator[Result]:
+    """The figures of one run."""
+    if shutil.which("gcc") is None:
+        raise Skipped("no gcc, so the fake libnvidia-ml.so.1 cannot be built")
+    seconds = float(os.environ.get("WATCH_SECONDS", "60"))
+    report(f"the engine is watched for {seconds:.0f} s")
+    yield from asyncio.run(measure(seconds))
+
+
+async def measure(seconds: float) -> list[Result]:
     page = Path(os.environ["METRICS_PAGE"]) if "METRICS_PAGE" in os.environ else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -51,38 +62,36 @@ async def measure(seconds: float) -> None:
         home = folder / "home"
         home.mkdir(mode=0o700)
         async with serving(LoadedSglang(page)) as first, serving(LoadedSglang(page)) as second:
-            with open_database(home / "alula.sqlite") as database:
-                for url in (first, second):
-                    add_server(database, Server(url=url, found_by="url", seen_at=time.time(), health="starting"))
+            database = open_database(home / "alula.sqlite")
+            for url in (first, second):
+                add_server(database, Server(url=url, found_by="url", seen_at=time.time(), health="starting"))
+            database.close()
             environment = os.environ | {"ALULA_HOME": str(home), "FAKE_NVML": str(folder / "script"),
                                         "LD_LIBRARY_PATH": str(library.parent)}  # fmt: skip
             engine = await asyncio.create_subprocess_exec(sys.executable, "-m", "engine.daemon", env=environment)
             try:
-                await report(psutil.Process(engine.pid), home / "alula.sqlite", seconds)
+                return await observe(psutil.Process(engine.pid), home / "alula.sqlite", seconds)
             finally:
                 engine.terminate()
                 await engine.wait()
 
 
-async def report(process: psutil.Process, database: Path, seconds: float) -> None:
+async def observe(process: psutil.Process, database: Path, seconds: float) -> list[Result]:
     await asyncio.sleep(SETTLE_S)
-    before, begun, memory = process.cpu_times(), time.monotonic(), process.memory_info().rss
+    before, begun, memory, rows = process.cpu_times(), time.monotonic(), process.memory_info().rss, count(database)
     await asyncio.sleep(seconds)
     after, elapsed = process.cpu_times(), time.monotonic() - begun
-    cpu = (after.user + after.system - before.user - before.system) / elapsed * 100
-    rss = process.memory_info().rss
-    print(f"engine, 8 GPUs and 2 servers at 1 Hz over {elapsed:.0f} s ({WATCH_PARTS})")
-    print(f"  CPU            {cpu:6.2f} % of one core   (goal 1)")
-    print(f"  resident       {rss / 2**20:6.1f} MiB           (goal 80), {(rss - memory) / 2**10:+.0f} KiB meanwhile")
-    print(f"  threads        {process.num_threads():4d}, open files {process.num_fds()}")
-    with sqlite3.connect(database) as connection:
-        for table in ("gpu_sample", "server_sample", "host_sample"):
-            count, first, last = connection.execute(
-                f"SELECT COUNT(*), MIN(taken_at), MAX(taken_at) FROM {table}"
-            ).fetchone()
-            print(f"  {table:14} {count / max(last - first, 1):6.2f} rows a second")
+    resident = process.memory_info().rss
+    return [
+        Result(SUBJECT, "CPU", (after.user + after.system - before.user - before.system) / elapsed * 100, "%", 1),
+        Result(SUBJECT, "resident", resident / 2**20, "MiB", 80),
+        Result(SUBJECT, "growth meanwhile", (resident - memory) / 2**10, "KiB"),
+        Result(SUBJECT, "GPU samples a second", (count(database) - rows) / elapsed, ""),
+    ]
 
 
-if __name__ == "__main__":
-    assert RECORDED.exists()
-    asyncio.run(measure(float(sys.argv[1]) if len(sys.argv) > 1 else 60))
+def count(path: Path) -> int:
+    database = open_database(path)
+    (rows,) = database.execute("SELECT COUNT(*) FROM gpu_sample").fetchone()
+    database.close()
+    return int(rows)
