@@ -151,6 +151,21 @@ async def test_completions_answer_each_prompt_and_copy(serve: Serve) -> None:
     assert answer["usage"]["completion_tokens"] == 20
 
 
+async def test_streams_of_several_answers_are_told_apart(serve: Serve) -> None:
+    body = {"prompt": ["import os", "class A:"], "max_tokens": 9, "temperature": 0, "ignore_eos": True}
+    texts = {"text": body["prompt"], "sampling_params": {"max_new_tokens": 9, "temperature": 0, "ignore_eos": True}}
+    async with serve("EAGLE3") as session:
+        whole: Any = await post(session, "/v1/completions", body)
+        pieces = await _events(session, "/v1/completions", body | {"stream": True})
+        cumulative = await _events(session, "/generate", texts | {"stream": True})
+    expected = [choice["text"] for choice in whole["choices"]]
+    joined = ["", ""]
+    for choice in (event["choices"][0] for event in pieces):
+        joined[choice["index"]] += choice["text"]
+    assert joined == expected
+    assert [[event["text"] for event in cumulative if event["index"] == place][-1] for place in (0, 1)] == expected
+
+
 @pytest.mark.parametrize(("algorithm", "width"), [(None, 192), ("EAGLE", 192), ("EAGLE3", 576)])
 async def test_hidden_states_are_as_wide_as_what_the_draft_gets(
     serve: Serve, algorithm: str | None, width: int

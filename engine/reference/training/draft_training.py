@@ -41,6 +41,7 @@ def train_draft(
 ) -> tuple[Tensors, torch.Tensor, dict[str, float]]:
     """Weights (float32), the ids its head covers, and what the training came to. Goes on from `start` where given."""
     first, covered = start or (new_draft(shape), likely_tokens(answers, shape))
+    covered = covered.to(answers.device)
     weights = {name: tensor.to(answers.device).requires_grad_() for name, tensor in first.items()}
     loss_of = torch.compile(draft_loss, dynamic=False) if answers.is_cuda else draft_loss
     optimizer = optimizer_of(weights, rate, 0.05)
