@@ -112,9 +112,9 @@ def _print(outcome: Outcome, as_json: bool, sarif: bool, fix: bool) -> None:
     for unchecked in outcome.unchecked:
         _complain(unchecked)
     if fix:
-        from engine.check.report.fix_diff import fix_diff
+        from engine.check.report.fix_diff import fix_diffs
 
-        click.echo("".join(fix_diff(one) for one in outcome.checked), nl=False)
+        click.echo(fix_diffs(outcome.checked), nl=False)
         return
     from console.command_line.styled import echo_lines
     from engine.check.report.text_report import text_report

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.check.records import Finding
-from engine.check.report.fix_diff import fix_diff
+from engine.check.report.fix_diff import fix_diffs
 from engine.check.sources.processes import read_argv
 from engine.check.sources.reading import read_source
 from tests.check.examples import COMMAND, advice, checked, incident, launch_in
@@ -16,7 +16,7 @@ RUN = "python3 -m sglang.launch_server --model-path /m"
 
 def patched(script: str, path: Path, *findings: Finding) -> str:
     """The script after `patch` applied the diff."""
-    diff = fix_diff(checked(launch_in(script, path), *findings))
+    diff = fix_diffs([checked(launch_in(script, path), *findings)])
     subprocess.run(["patch", "-p0", "-s", "-d", "/"], input=diff, text=True, check=True)
     return path.read_text()
 
@@ -68,19 +68,19 @@ def test_several_findings_make_one_diff_and_the_gravest_wins(tmp_path: Path) -> 
 
 def test_a_value_from_elsewhere_is_shown_as_a_whole_command(tmp_path: Path) -> None:
     launch = launch_in(f"ALGORITHM=EAGLE\n{RUN} --speculative-algorithm=$ALGORITHM\n", tmp_path / "launch.sh")
-    diff = fix_diff(checked(launch, incident(launch)))
+    diff = fix_diffs([checked(launch, incident(launch))])
     assert "-  --speculative-algorithm=EAGLE\n" in diff
     assert "+  --speculative-algorithm EAGLE3\n" in diff
 
 
 def test_a_command_from_the_command_line_gets_a_diff_too() -> None:
     launch = read_argv(["sglang", "serve", "/m", "--speculative-algorithm", "EAGLE"], "command line")
-    diff = fix_diff(checked(launch, incident(launch), advice({}, environment={"SGLANG_A": "1"})))
+    diff = fix_diffs([checked(launch, incident(launch), advice({}, environment={"SGLANG_A": "1"}))])
     assert "+  --speculative-algorithm EAGLE3" in diff and "+SGLANG_A=1 \\\n" in diff
 
 
 def test_nothing_to_change_gives_no_diff() -> None:
-    assert fix_diff(checked(launch_in(COMMAND))) == ""
+    assert fix_diffs([checked(launch_in(COMMAND))]) == ""
 
 
 def test_the_diff_never_changes_another_server(tmp_path: Path) -> None:
@@ -88,7 +88,15 @@ def test_the_diff_never_changes_another_server(tmp_path: Path) -> None:
     script = f"{RUN} --speculative-algorithm EAGLE --port 1\n{RUN} --speculative-algorithm EAGLE --port 2\n"
     path.write_text(script)
     second = read_source(str(path)).launches[1]
-    diff = fix_diff(checked(second, incident(second)))
+    diff = fix_diffs([checked(second, incident(second))])
     subprocess.run(["patch", "-p0", "-s", "-d", "/"], input=diff, text=True, check=True)
     assert path.read_text().splitlines()[0] == script.splitlines()[0]
     assert "EAGLE3 --port 2" in path.read_text()
+
+
+def test_launches_that_share_words_make_one_diff(tmp_path: Path) -> None:
+    path = tmp_path / "loop.sh"
+    path.write_text(f"for p in 1 2; do {RUN} --port $p --speculative-algorithm EAGLE & done\n")
+    both = [checked(launch, incident(launch)) for launch in read_source(str(path)).launches]
+    subprocess.run(["patch", "-p0", "-s", "-d", "/"], input=fix_diffs(both), text=True, check=True)
+    assert path.read_text() == f"for p in 1 2; do {RUN} --port $p --speculative-algorithm EAGLE3 & done\n"

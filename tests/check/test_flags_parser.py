@@ -158,3 +158,11 @@ def test_a_value_from_an_unknown_variable_is_neither_refused_nor_guessed() -> No
     assert not found.problems
     assert found.flags["speculative_num_steps"].value is None
     assert found.flags["speculative_num_steps"].unresolved == ("STEPS",)
+
+
+def test_a_refused_value_is_kept_so_that_rules_can_speak_of_it() -> None:
+    words = ["--model", "m", "--speculative-algorithm", "EAGEL3", "--speculative-num-steps", "three"]
+    found = parse(arguments(words), flag_table("0.5.9"))
+    assert [problem.kind for problem in found.problems] == ["invalid", "invalid"]
+    assert found.flags["speculative_algorithm"].value == "EAGEL3"
+    assert found.flags["speculative_num_steps"].unresolved == ("three",)

@@ -78,6 +78,14 @@ def _looks_negative(word: str) -> bool:
     return fraction.isdecimal() and (not whole or whole.isdecimal())
 
 
+class _Unreadable(Exception):
+    """A value of the wrong type: what the flag would be is not known."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
 class _Reading:
     """One pass over the words."""
 
@@ -172,10 +180,12 @@ class _Reading:
             self._problems.append(count_problem(argument, option.spelling, text))
             return
         unresolved = tuple(dict.fromkeys(name for word in words for name in word.unresolved))
-        value = None if unresolved else self._value(option, argument, words)
-        if isinstance(value, FlagProblem):
-            self._problems.append(value)
-            return
+        value = None
+        if not unresolved:
+            try:
+                value = self._value(option, words)
+            except _Unreadable as error:
+                unresolved = (error.text,)
         earlier = self._flags.get(flag.dest)
         self._flags[flag.dest] = FlagValue(
             name=flag.dest,
@@ -195,7 +205,7 @@ class _Reading:
     def _is_config(self, argument: Argument) -> bool:
         return any(argument is word for word in self._arguments[: self._config_count])
 
-    def _value(self, option: _Option, argument: Argument, words: tuple[Argument, ...]) -> Any:
+    def _value(self, option: _Option, words: tuple[Argument, ...]) -> Any:
         flag = option.flag
         assert flag is not None
         match flag.action:
@@ -210,10 +220,12 @@ class _Reading:
             try:
                 value = convert(flag.type, word.text)
             except (ValueError, ArithmeticError):
-                wanted = DESCRIPTIONS.get(flag.type, flag.type)
-                return choice_problem(word, option.spelling, f"{word.text!r} is not {wanted}", None)
+                wanted = f"{word.text!r} is not {DESCRIPTIONS.get(flag.type, flag.type)}"
+                self._problems.append(choice_problem(word, option.spelling, wanted, None))
+                raise _Unreadable(word.text) from None
             if flag.choices is not None and value not in flag.choices:
-                return choice_problem(word, option.spelling, f"{word.text!r} is not among its values", flag.choices)
+                refused = f"{word.text!r} is not among its values"
+                self._problems.append(choice_problem(word, option.spelling, refused, flag.choices))
             values.append(value)
         if flag.action == "store_const":
             return flag.const
