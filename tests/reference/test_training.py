@@ -122,3 +122,7 @@ def test_training_makes_a_pair_that_can_be_served(tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     target = Target(read_checkpoint(tmp_path / "pair/target", TARGET_CLASS), 8, (2, 4, 5))
     Draft(read_checkpoint(tmp_path / "pair/draft", DRAFT_CLASS), target, 8, own_head=True)
+    run = CliRunner().invoke(training, ["train", tokens, str(tmp_path / "again"), "--start", output, *quick.split()])
+    assert run.exit_code == 0, run.output
+    again = read_checkpoint(tmp_path / "again/draft", DRAFT_CLASS)
+    assert numpy.array_equal(again.tensors["d2t"], read_checkpoint(tmp_path / "pair/draft", DRAFT_CLASS).tensors["d2t"])
