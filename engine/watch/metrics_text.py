@@ -35,12 +35,21 @@ def read_points(body: bytes, prefixes: tuple[bytes, ...]) -> Iterator[Point]:
                 yield Point(parsed[0], parsed[1], number)
 
 
-def named(points: Iterable[Point], *names: str) -> list[Point]:
-    """The points of the first of these names that there is at all."""
-    by_name: dict[str, list[Point]] = {}
+Page = Mapping[str, list[Point]]
+"""Points by name, the framework's prefix cut off: `gen_throughput`, not `sglang:gen_throughput`."""
+
+
+def by_name(points: Iterable[Point]) -> Page:
+    """Sort points by what they measure."""
+    page: dict[str, list[Point]] = {}
     for point in points:
-        by_name.setdefault(point.name, []).append(point)
-    return next((by_name[name] for name in names if name in by_name), [])
+        page.setdefault(point.name.partition(":")[2], []).append(point)
+    return page
+
+
+def first_of(page: Page, *names: str) -> list[Point]:
+    """The points of the first of these names that there is at all."""
+    return next((page[name] for name in names if name in page), [])
 
 
 def _cut(line: bytes) -> tuple[bytes, bytes]:

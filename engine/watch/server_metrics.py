@@ -1,11 +1,11 @@
 """From a server's metrics to one sample. Names: sglang 0.4.6 to 0.5.23, srt/observability; vllm 0.33.0, v1/metrics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from engine.watch.histograms import Window, merge_buckets, quantile
-from engine.watch.metrics_text import Point, named, read_points
+from engine.watch.metrics_text import Page, Point, by_name, first_of, read_points
 from engine.watch.outliers import mark_outliers
 from state.records.servers import ServerRank, ServerSample
 
@@ -18,6 +18,10 @@ _KEPT = (
 )  # fmt: skip
 _PREFIXES = tuple(f"{framework}:{name}".encode() for framework in ("sglang", "vllm") for name in _KEPT)
 _RANK_LABELS = ("dp_rank", "engine")
+_RANK_GAUGES = (
+    "num_running_reqs", "num_queue_reqs", "gen_throughput", "token_usage", "spec_accept_length",
+    "num_requests_running", "num_requests_waiting", "kv_cache_usage_perc", "gpu_cache_usage_perc",
+)  # fmt: skip
 
 
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +57,17 @@ class Reader:
             at: UTC seconds.
             clock: Monotonic seconds.
         """
-        points = list(read_points(body, _PREFIXES))
-        totals, before = _counters(points, clock), self._before
+        page = by_name(read_points(body, _PREFIXES))
+        totals, before = _counters(page, clock), self._before
         self._before = self.totals = totals
         self.restarted = before is not None and _fell(before.generated, totals.generated)
         if self.restarted:
             before = None
-        ranks = _ranks(url, points, at)
-        first = self._first_token.add(clock, merge_buckets(_any(points, "time_to_first_token_seconds_bucket")))
+        ranks = _ranks(url, page, at)
+        first = self._first_token.add(clock, merge_buckets(first_of(page, "time_to_first_token_seconds_bucket")))
         between = self._between_tokens.add(
             clock,
-            merge_buckets(_any(points, "inter_token_latency_seconds_bucket", "time_per_output_token_seconds_bucket")),
+            merge_buckets(first_of(page, "inter_token_latency_seconds_bucket", "time_per_output_token_seconds_bucket")),
         )
         length = _exact_accept_length(before, totals) or _mean([rank.accept_length for rank in ranks])
         sample = ServerSample(
@@ -73,9 +77,9 @@ class Reader:
             running_requests=_total([rank.running_requests for rank in ranks]),
             queued_requests=_total([rank.queued_requests for rank in ranks]),
             token_usage=_mean([rank.token_usage for rank in ranks]),
-            cache_hit_rate=_cache_hit_rate(points, before, totals),
+            cache_hit_rate=_cache_hit_rate(page, before, totals),
             accept_length=length,
-            accept_rate=accept_rate(length, _first(_any(points, "spec_num_draft_tokens"))),
+            accept_rate=accept_rate(length, _first(first_of(page, "spec_num_draft_tokens"))),
             ttft_p50_s=quantile(first, 0.5),
             ttft_p95_s=quantile(first, 0.95),
             itl_p50_s=quantile(between, 0.5),
@@ -91,19 +95,19 @@ def accept_rate(length: float | None, draft_tokens: float | None) -> float | Non
     return max(0.0, (length - 1) / (draft_tokens - 1))
 
 
-def _ranks(url: str, points: Sequence[Point], at: float) -> tuple[ServerRank, ...]:
-    names: dict[int, list[Point]] = {}
-    for point in points:
-        names.setdefault(_rank_of(point), []).append(point)
-    per_rank = {rank: members for rank, members in names.items() if _any(members, "num_running_reqs") or
-                _any(members, "num_requests_running")}  # fmt: skip
-    return tuple(_rank(url, rank, per_rank[rank], at) for rank in sorted(per_rank))
+def _ranks(url: str, page: Page, at: float) -> tuple[ServerRank, ...]:
+    ranks: dict[int, dict[str, float]] = {}
+    for name in _RANK_GAUGES:
+        for point in page.get(name, ()):
+            gauges = ranks.setdefault(_rank_of(point), {})
+            # Every tensor-parallel rank may report the same figure; they are not to be added up.
+            gauges[name] = max(point.value, gauges.get(name, point.value))
+    return tuple(_rank(url, rank, ranks[rank], at) for rank in sorted(ranks))
 
 
-def _rank(url: str, rank: int, points: Sequence[Point], at: float) -> ServerRank:
+def _rank(url: str, rank: int, gauges: Mapping[str, float], at: float) -> ServerRank:
     def one(*names: str) -> float | None:
-        # Every tensor-parallel rank may report the same figure; they are not to be added up.
-        return max((point.value for point in _any(points, *names)), default=None)
+        return next((gauges[name] for name in names if name in gauges), None)
 
     running = one("num_running_reqs", "num_requests_running")
     queued = one("num_queue_reqs", "num_requests_waiting")
@@ -120,9 +124,9 @@ def _rank(url: str, rank: int, points: Sequence[Point], at: float) -> ServerRank
     )
 
 
-def _counters(points: Sequence[Point], clock: float) -> Counters:
+def _counters(page: Page, clock: float) -> Counters:
     def total(*names: str) -> float | None:
-        found = _any(points, *names)
+        found = first_of(page, *names)
         return sum(point.value for point in found) if found else None
 
     return Counters(
@@ -159,8 +163,8 @@ def _throughput(ranks: Sequence[ServerRank], before: Counters | None, now: Count
     return None if before is None or generated is None else generated / (now.clock - before.clock)
 
 
-def _cache_hit_rate(points: Sequence[Point], before: Counters | None, now: Counters) -> float | None:
-    gauge = _mean([point.value for point in _any(points, "cache_hit_rate")])
+def _cache_hit_rate(page: Page, before: Counters | None, now: Counters) -> float | None:
+    gauge = _mean([point.value for point in first_of(page, "cache_hit_rate")])
     if gauge is not None or before is None or not (queries := _grown(before.cache_queries, now.cache_queries)):
         return gauge
     return (_grown(before.cache_hits, now.cache_hits) or 0.0) / queries
@@ -169,10 +173,6 @@ def _cache_hit_rate(points: Sequence[Point], before: Counters | None, now: Count
 def _rank_of(point: Point) -> int:
     label = next((point.labels[name] for name in _RANK_LABELS if name in point.labels), "0")
     return int(label) if label.isdecimal() else 0
-
-
-def _any(points: Iterable[Point], *names: str) -> list[Point]:
-    return named(points, *(f"{framework}:{name}" for name in names for framework in ("sglang", "vllm")))
 
 
 def _grown(before: float | None, now: float | None) -> float | None:
