@@ -7,6 +7,11 @@ from engine.check.errors import SourceUnreadable
 from engine.check.records import Launch, LiveServer
 from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
 
+DEFAULT_PORT = 30000
+"""SGLang's own (sglang 0.5.23, arg_groups/fields/serving.py)."""
+
+OWN_SERVER_TIMEOUT_S = 2.0
+
 
 class Collection:
     """Launches and servers of one run. A source that cannot be read does not stop the others."""
@@ -64,7 +69,7 @@ class Collection:
         return Outcome(tuple(checked), tuple(self._unchecked))
 
     def _pairs(self) -> list[tuple[Launch | None, LiveServer | None]]:
-        """Each launch with the server that was asked for it: the one of its port, or the only one."""
+        """Each launch with its server: that of its port, or the only one given, or the one that its process is."""
         free = list(self._servers)
         pairs: list[tuple[Launch | None, LiveServer | None]] = []
         for launch in self._launches:
@@ -73,7 +78,7 @@ class Collection:
                 live = free[0]
             if live is not None:
                 free.remove(live)
-            pairs.append((launch, live))
+            pairs.append((launch, live if live is not None else _answering(launch)))
         return [*pairs, *((None, live) for live in (*free, *self._logged))]
 
     def _check(self, launch: Launch | None, live: LiveServer | None) -> Checked:
@@ -89,10 +94,29 @@ class Collection:
 
 def _serves(launch: Launch, server: LiveServer) -> bool:
     """Whether a server's address ends in the port that a launch names."""
+    port = _setting(launch, "--port")
+    return port is not None and server.url.endswith(f":{port}")
+
+
+def _answering(launch: Launch) -> LiveServer | None:
+    """What the server of a running process says; `None` where it does not answer, since it may still be starting."""
+    if launch.pid is None or launch.framework != "sglang":
+        return None
+    from engine.check.live import read_server
+
+    host = _setting(launch, "--host") or "127.0.0.1"
+    address = "127.0.0.1" if host in ("0.0.0.0", "localhost") else f"[{host}]" if ":" in host else host
+    live = read_server(f"http://{address}:{_setting(launch, '--port') or DEFAULT_PORT}", OWN_SERVER_TIMEOUT_S)
+    return live if live.problem is None else None
+
+
+def _setting(launch: Launch, name: str) -> str | None:
+    """The last value of a flag as it is spelled."""
     words = [word.text for word in launch.arguments]
+    found = None
     for index, word in enumerate(words):
-        port = word.partition("=")[2] if word.startswith("--port=") else words[index + 1 : index + 2]
-        if word.startswith("--port=") or word == "--port":
-            named = port if isinstance(port, str) else "".join(port)
-            return server.url.endswith(f":{named}")
-    return False
+        if word.startswith(f"{name}="):
+            found = word.partition("=")[2]
+        elif word == name and index + 1 < len(words):
+            found = words[index + 1]
+    return found

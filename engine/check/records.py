@@ -68,7 +68,7 @@ class FlagValue(msgspec.Struct, frozen=True, kw_only=True):
     repeated: tuple[Any, ...] = ()
     """Earlier values that this one overrode."""
     unresolved: tuple[str, ...] = ()
-    """Shell variables that the value depends on; `value` is then not known."""
+    """Shell variables, or a word of the wrong type, that the value depends on; `value` is then not known."""
 
 
 class UnresolvedValue(Exception):

@@ -25,18 +25,18 @@ def _lines(flow: Flow, one: Checked) -> Iterator[Line]:
     yield _row("target", f"{_class_of(target)}, {_figure(flow.target_layers)} layers of {_figure(flow.target_hidden)}")
     if draft is None:
         return
-    yield _joint("capture", _capture_text(flow), flow, one)
-    yield _joint("fc", f"{_figure(flow.handed_width)} wide", flow, one)
+    yield from _joint("capture", _capture_text(flow), flow, one)
+    yield from _joint("fc", f"{_figure(flow.handed_width)} wide", flow, one)
     if flow.fc_in is not None:
-        yield _row("fc", f"{flow.fc_in} → {_figure(flow.fc_out)}")
-    yield _joint("draft", f"{_figure(flow.fc_out or flow.draft_hidden)} wide", flow, one)
+        yield _row("fc", f"{flow.fc_in} → {_figure(flow.fc_out or flow.draft_hidden)}")
+    yield from _joint("draft", f"{_figure(flow.fc_out or flow.draft_hidden)} wide", flow, one)
     yield _row("draft", f"{_class_of(draft)}, hidden {_figure(flow.draft_hidden)}")
-    yield _joint("head", "", flow, one)
+    yield from _joint("head", "", flow, one)
     rows = flow.head_rows if flow.head_rows is not None else flow.draft_vocabulary
     yield _row(
         "head", f"{_figure(rows)} rows" + ("" if flow.head_rows is not None else ", the target's own or not read")
     )
-    yield _joint("vocabulary", "", flow, one)
+    yield from _joint("vocabulary", "", flow, one)
     yield _row("vocabulary", f"draft {_figure(flow.draft_vocabulary)}, target {_figure(flow.target_vocabulary)}")
 
 
@@ -44,12 +44,13 @@ def _row(label: str, text: str) -> Line:
     return line("  ", Span(label.ljust(LABEL), "heading"), plain_line(text, WIDTH - LABEL - 2))
 
 
-def _joint(name: str, text: str, flow: Flow, one: Checked) -> Line:
-    if name not in flow.broken:
-        return line("  ", "  ", Span(PIPE, "dim"), " " * (LABEL - 3), Span(text, "dim"))
-    cause = next((finding for finding in one.findings if _breaks(finding, name)), None)
-    said = f"{text}: {cause.title}" if text and cause is not None else cause.title if cause is not None else text
-    return line("  ", "  ", Span(BREAK, "error"), " " * (LABEL - 3), Span(plain_line(said, WIDTH - LABEL - 2), "error"))
+def _joint(name: str, text: str, flow: Flow, one: Checked) -> Iterator[Line]:
+    """What passes from one row to the next; where it breaks, the sign and what is wrong."""
+    if text or name not in flow.broken:
+        yield line("    ", Span(PIPE, "dim"), " " * (LABEL - 3), Span(text, "dim"))
+    if name in flow.broken:
+        title = next((finding.title for finding in one.findings if _breaks(finding, name)), "")
+        yield line("    ", Span(BREAK, "error"), " " * (LABEL - 3), Span(plain_line(title, WIDTH - LABEL - 2), "error"))
 
 
 def _breaks(finding: Finding, joint: str) -> bool:

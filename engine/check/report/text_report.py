@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from engine.check.flags.release import choose_release
 from engine.check.live import accept_length, release_of
-from engine.check.records import Deployment, Evidence, Finding, Fix, Place
+from engine.check.records import Deployment, Evidence, Finding, Fix, Place, ServerArguments
 from engine.check.report.command_lines import command_lines
 from engine.check.report.diagram import diagram
 from engine.check.report.result import Checked, deployment_name
@@ -31,7 +32,10 @@ def verdict(one: Checked) -> str:
     """One sentence: does it fit together."""
     errors, warnings = one.count("error"), one.count("warning")
     if errors:
-        return f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}: do not launch this as it stands."
+        launch = one.deployment.launch
+        runs = launch is None or launch.pid is not None
+        advice = "what runs here is not right" if runs else "do not launch this as it stands"
+        return f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}: {advice}."
     if warnings:
         return f"No error, {_counted(warnings, 'warning')}."
     return "No error: flags, widths, vocabularies and weights fit together as far as they were read."
@@ -51,8 +55,7 @@ def _circumstances(deployment: Deployment) -> Iterator[str]:
     if launch is not None and launch.framework == "vllm":
         yield "vLLM"
     elif arguments is not None:
-        known = "" if arguments.release_known else " (the newest known: nothing names another; see --sglang-version)"
-        yield f"SGLang {arguments.release}{known}"
+        yield f"SGLang {arguments.release}{_release_note(arguments)}"
     if launch is not None and launch.pid is not None:
         yield f"pid {launch.pid}"
     if launch is not None and launch.unresolved:
@@ -61,6 +64,14 @@ def _circumstances(deployment: Deployment) -> Iterator[str]:
         length = accept_length(live)
         shown = "–" if length is None else f"{length:.2f}"
         yield live.problem or f"live: {live.url}, release {release_of(live) or '–'}, accept length {shown}"
+
+
+def _release_note(arguments: ServerArguments) -> str:
+    """Where the flag table comes from, unless it is that of the release itself."""
+    if not arguments.release_known:
+        return " (the newest known: nothing names another; see --sglang-version)"
+    table = choose_release(arguments.release).name
+    return "" if table == arguments.release else f" (checked with the flags of {table})"
 
 
 def _finding(finding: Finding, style: Style) -> Iterator[Line]:
