@@ -12,6 +12,8 @@ from engine.regen.server import ChatServer, ServerDown, Turn, Unanswered
 TRIES = 5
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
+OUTAGES_BORNE = 40
+"""So often may a server that seems healthy turn one turn away while it answers nobody else: about 20 minutes."""
 
 
 class ServerGate:
@@ -25,24 +27,33 @@ class ServerGate:
         """Another model's name, where the server came back with one. The run must stop then."""
         self._open = asyncio.Event()
         self._open.set()
+        self.answered = 0
+        """Turns answered so far: tells a prompt that is turned away from a server that turns all away."""
+        self._wait_s = FIRST_WAIT_S
         self._asking: asyncio.Task[None] | None = None
 
     async def passed(self) -> None:
         """Wait until the server is there."""
         await self._open.wait()
 
-    def shut(self, reason: str) -> None:
-        """Hold everybody until the server answers again with the same model."""
+    def worked(self) -> None:
+        """A turn was answered: the next outage begins with a short wait again."""
+        self.answered += 1
+        self._wait_s = FIRST_WAIT_S
+
+    def shut(self, reason: str, *, look_first: bool = False) -> None:
+        """Hold everybody until the server answers again with the same model; `look_first`: ask it before any wait."""
         self.message = reason
         if self._asking is None or self._asking.done():
             self._open.clear()
-            self._asking = asyncio.create_task(self._ask_until_back())
+            self._asking = asyncio.create_task(self._ask_until_back(look_first))
 
-    async def _ask_until_back(self) -> None:
-        wait_s = FIRST_WAIT_S
+    async def _ask_until_back(self, look_first: bool) -> None:
         while True:
-            await asyncio.sleep(wait_s * random.uniform(0.7, 1.3))
-            wait_s = min(wait_s * 1.7, LONGEST_WAIT_S)
+            if not look_first:
+                await asyncio.sleep(self._wait_s * random.uniform(0.7, 1.3))
+                self._wait_s = min(self._wait_s * 1.7, LONGEST_WAIT_S)
+            look_first = False
             try:
                 model = await self.server.served_model()
             except ServerDown as error:
@@ -94,17 +105,31 @@ async def _ask_with_tries(messages: list[Message], server: ChatServer, gate: Ser
 
 
 async def _ask_when_there(messages: list[Message], server: ChatServer, gate: ServerGate) -> tuple[Turn, float]:
+    outages, alone = 0, 0
     while True:
         await gate.passed()
-        began = time.monotonic()
+        began, answered = time.monotonic(), gate.answered
         try:
-            return await server.ask(messages), time.monotonic() - began
+            turn = await server.ask(messages)
         except ServerDown as error:
+            outages, alone = outages + 1, alone + (gate.answered > answered)
+            if alone >= TRIES or outages >= OUTAGES_BORNE:
+                raise Unanswered("server_error", f"turned away {outages} times: {error}", again=False) from error
             gate.shut(str(error))
+        except Unanswered as error:
+            if error.kind == "connection_lost":  # the server may have been started anew, with another model
+                gate.shut(str(error), look_first=True)
+            raise
+        else:
+            if turn.model and turn.model != server.model:
+                gate.shut(f"an answer came from {turn.model}", look_first=True)
+                raise Unanswered("rubbish_answer", f"answered by {turn.model}, not {server.model}", again=True)
+            gate.worked()
+            return turn, time.monotonic() - began
 
 
 def _wait_s(state: tenacity.RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.wait_s if isinstance(error, Unanswered) else None
-    backed_off = tenacity.wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
-    return max(asked or 0.0, backed_off)
+    backed_off = tenacity.wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
+    return max(asked or 0.0, backed_off * random.uniform(0.7, 1.3))

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -62,18 +63,31 @@ def take_in_inputs(plan: Plan, store: Store) -> None:
     Raises:
         PlanError: A file cannot be read.
     """
-    many = len(plan.inputs) > 1
+    prefixes = id_prefixes(plan.inputs)
     for text in plan.inputs:
         path = Path(text)
         if store.has_source(path):
             continue
-        prefix = f"{path.name.split('.')[0]}/" if many else ""
         try:
-            store.take_in(path, _sha256(path), prefix, plan.limit)
+            store.take_in(path, _sha256(path), prefixes[text], plan.limit)
         except OSError as error:
             raise PlanError(
                 f"cannot read {path}: {error.strerror}", "put the file back, then resume the run"
             ) from error
+
+
+def id_prefixes(inputs: Sequence[str]) -> dict[str, str]:
+    """What to put before the ids of each file, so that the ids of several files never clash; nothing for one file."""
+    if len(set(inputs)) == 1:
+        return {inputs[0]: ""}
+    found: dict[str, str] = {}
+    for text in inputs:
+        stem, number = Path(text).name.split(".")[0], 2
+        prefix = f"{stem}/"
+        while prefix in found.values() and text not in found:
+            prefix, number = f"{stem}-{number}/", number + 1
+        found.setdefault(text, prefix)
+    return found
 
 
 def _sha256(path: Path) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import aiohttp
 import httpx
 import msgspec
 from httpx_aiohttp import AiohttpTransport
@@ -111,6 +112,8 @@ class ChatServer:
             async with asyncio.timeout(self.limit_s):  # also for a body that trickles for ever
                 status, headers, body = await self._send("POST", "/v1/chat/completions", msgspec.json.encode(asked))
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            if isinstance(error.__cause__, aiohttp.ClientOSError) and not _unreachable(error.__cause__):
+                raise Unanswered("connection_lost", describe(error), again=True) from error
             raise ServerDown(f"{self.url} does not answer: {describe(error)}") from error
         except (httpx.TimeoutException, TimeoutError) as error:
             message = f"no answer within {self.limit_s:.0f} s"
@@ -139,6 +142,11 @@ class ChatServer:
 def describe(error: BaseException) -> str:
     """An error in words; some have no text of their own."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _unreachable(error: BaseException) -> bool:
+    """Whether there was no connection at all: httpx-aiohttp calls a reset in the middle a failure to connect too."""
+    return isinstance(error, aiohttp.ClientConnectorError)
 
 
 def _fields(sampling: Sampling) -> dict[str, Any]:

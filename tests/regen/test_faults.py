@@ -1,0 +1,217 @@
+"""Servers that fail in every way: good records go on, each failure has its kind, and outages are waited out."""
+
+import asyncio
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+import engine.regen.answering
+import engine.regen.server
+from engine.regen.export import export_run
+from engine.regen.plan import PlanError, lock_run
+from engine.regen.records import Plan
+from engine.regen.run import Run
+from engine.regen.server import ChatServer
+from engine.regen.store import Store
+from engine.regen.verify import verify_run
+from tests.regen.conftest import Fault, ScriptedServer, completion, make_run
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.regen.answering, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(engine.regen.answering, "LONGEST_WAIT_S", 0.05)
+
+
+def answers(status: int, body: bytes = b"", **headers: str) -> Fault:
+    async def fault(request: web.Request) -> web.Response:
+        return web.Response(status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+    return fault
+
+
+def completes(content: object, model: str = "scripted", finish_reason: str = "stop") -> Fault:
+    async def fault(request: web.Request) -> web.Response:
+        return web.json_response(completion(content, model, finish_reason))
+
+    return fault
+
+
+async def drop(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+async def pour(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    while True:
+        await response.write(b"x" * 65536)
+
+
+async def hang(request: web.Request) -> web.StreamResponse:
+    await asyncio.Event().wait()
+    return web.Response()
+
+
+async def work(folder: Path, plan: Plan, limit_s: float | None = None, stopping: asyncio.Event | None = None) -> Run:
+    client = ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency)
+    client.limit_s = limit_s or client.limit_s
+    run = Run(folder, plan, client)
+    try:
+        async with asyncio.timeout(60):
+            await run.work(stopping or asyncio.Event())
+    finally:
+        await client.close()
+    return run
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not true():  # noqa: ASYNC110  # the condition is of another program's making
+            await asyncio.sleep(0.01)
+
+
+def spoiled_export(folder: Path, plan: Plan, spoil: Callable[[list[bytes]], list[bytes]]) -> Path:
+    file = Path(export_run(folder, plan).file)
+    file.write_bytes(b"".join(spoil(file.read_bytes().splitlines(keepends=True))))
+    return file
+
+
+SPOILED: list[Callable[[list[bytes]], list[bytes]]] = [
+    lambda rows: rows[:2],
+    lambda rows: [*rows, rows[0]],
+    lambda rows: [rows[0], rows[0], rows[2]],
+    lambda rows: [b"{\n", *rows[1:]],
+    lambda rows: [rows[0].replace(b"answer", b"anewer"), *rows[1:]],
+]
+
+TOO_LONG = b'{"message": "The input (9 tokens) is longer than the model\'s context length (4 tokens)."}'
+LASTING = {
+    "context_too_long": answers(400, TOO_LONG),
+    "refused_by_server": answers(400, b"no"),
+    "not_found": answers(404),
+    "not_allowed": answers(401),
+    "redirected": answers(307, Location="http://127.0.0.1:1/"),
+    "server_error": answers(500, b"boom"),
+    "rubbish_answer": answers(200, b"<html>"),
+    "empty_answer": completes(" "),
+    "too_large": pour,
+    "connection_lost": drop,
+    "timeout": hang,
+}
+
+
+@pytest.mark.parametrize("kind", LASTING)
+async def test_a_lasting_fault_is_one_failure_of_its_kind(
+    kind: str, tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.regen.server, "LARGEST_ANSWER", 2**20)
+    server.always["bad"] = LASTING[kind]
+    folder, plan = make_run(tmp_path, server.url, ["good", "bad", "fine"])
+    run = await work(folder, plan, limit_s=0.5 if kind == "timeout" else None)
+    assert (run.progress.done, run.progress.failed) == (2, {kind: 1})
+    store = Store(folder)
+    assert store.forget_failures(kind) == 1
+    store.close()
+    server.always.clear()
+    await work(folder, plan)
+    manifest = export_run(folder, plan)
+    assert (manifest.answered, manifest.failed) == (3, {})
+    assert verify_run(folder, Path(manifest.file)).problems == ()
+    assert server.asked["good"] == 1
+
+
+PASSING = {
+    "429": answers(429, Retry_After="0"),
+    "500": answers(500),
+    "503": answers(503),
+    "dropped": drop,
+    "broken": answers(200, b'{"choices": ['),
+    "broken UTF-8": answers(200, b'{"choices": [{"message": {"content": "\xff"}}]}'),
+    "no choices": answers(200, b'{"choices": []}'),
+    "lone surrogate": answers(200, b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
+    "no text": completes(["a list"]),
+    "another model": completes("stranger", model="other"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING)
+async def test_a_passing_fault_is_tried_again(fault: str, tmp_path: Path, server: ScriptedServer) -> None:
+    server.faults["shaky"] = [PASSING[fault]]
+    folder, plan = make_run(tmp_path, server.url, ["good", "shaky"])
+    run = await work(folder, plan)
+    assert (run.progress.done, run.progress.failed) == (2, {})
+    assert server.asked["shaky"] == 2
+
+
+async def test_a_bomb_is_not_unpacked(tmp_path: Path, server: ScriptedServer) -> None:
+    server.always["bomb"] = answers(200, gzip.compress(b"0" * 10**7), Content_Encoding="gzip")
+    folder, plan = make_run(tmp_path, server.url, ["bomb", "good"])
+    run = await work(folder, plan)
+    assert (run.progress.done, run.progress.failed) == (1, {"rubbish_answer": 1})
+
+
+async def test_a_prompt_that_is_always_turned_away_does_not_hold_the_run(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.always["poison"] = answers(503, b"no worker")
+    folder, plan = make_run(tmp_path, server.url, ["poison", *(f"good {number}" for number in range(40))])
+    run = await work(folder, plan)
+    assert (run.progress.done, run.progress.failed) == (40, {"server_error": 1})
+
+
+async def test_a_server_that_comes_back_with_another_model_ends_the_pass(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async def swap(request: web.Request) -> web.StreamResponse:
+        server.model = "other"
+        return await drop(request)
+
+    server.faults["last"] = [swap]
+    folder, plan = make_run(tmp_path, server.url, ["first", "last"], concurrency=1)
+    run = await work(folder, plan)
+    assert run.gate.model_changed == "other"
+    assert run.progress.done == 1 and not run.progress.failed
+
+
+async def test_answers_cut_by_length_are_marked(tmp_path: Path, server: ScriptedServer) -> None:
+    server.always["long"] = completes("and so on", finish_reason="length")
+    folder, plan = make_run(tmp_path, server.url, ["long", "short"])
+    await work(folder, plan)
+    manifest = export_run(folder, plan)
+    assert (manifest.answered, manifest.cut_by_length) == (2, 1)
+    store = Store(folder, read_only=True)
+    assert [reasons for _, _, reasons in store.answers()] == [("length",), ("stop",)]
+    store.close()
+
+
+async def test_what_was_answered_before_a_stop_is_kept(tmp_path: Path, server: ScriptedServer) -> None:
+    server.always["slow"] = hang
+    folder, plan = make_run(tmp_path, server.url, ["slow", "quick"], concurrency=2)
+    stopping = asyncio.Event()
+    task = asyncio.create_task(work(folder, plan, stopping=stopping))
+    reader = Store(folder)
+    await until(lambda: reader.tally().done == 1 and server.asked["slow"] == 1)
+    stopping.set()
+    run = await task
+    assert run.progress.done == 1 and not run.progress.failed
+    assert [sample.id for _, sample in reader.pending(0, 10)] == ["p0"]
+    reader.close()
+
+
+async def test_verify_finds_lost_doubled_and_changed_rows(tmp_path: Path, server: ScriptedServer) -> None:
+    folder, plan = make_run(tmp_path, server.url, ["one", "two", "three"])
+    await work(folder, plan)
+    for spoil in SPOILED:
+        assert verify_run(folder, spoiled_export(folder, plan, spoil)).problems
+
+
+def test_a_second_worker_is_turned_away(tmp_path: Path) -> None:
+    lock_run(tmp_path)
+    with pytest.raises(PlanError, match="another worker"):
+        lock_run(tmp_path)
