@@ -29,7 +29,7 @@ def test_the_report_says_verdict_widths_command_and_finding_within_80_columns() 
     assert lines[0].startswith("✗ 1 error")
     assert text.index("Widths") < text.index("Command") < text.index("Errors")
     assert "fc         21504 → 7168" in text
-    assert "7168 wide: EAGLE flag with an EAGLE-3 draft" in text
+    assert "✗        EAGLE flag with an EAGLE-3 draft" in text
     assert "expected EAGLE3, found EAGLE" in text and "Fix: Use --speculative-algorithm EAGLE3." in text
 
 

@@ -131,6 +131,15 @@ def test_reads_mounts_and_the_release_of_the_image() -> None:
     assert only(f"pip install 'sglang[all]==0.5.14'\n{RUN}").release_hint == "0.5.14"
 
 
+def test_other_runtimes_keep_the_environment_and_have_their_own_mounts() -> None:
+    apart = f"apptainer exec -B /d:/m x.sif {RUN}\nsrun --container-mounts=/a:/b,/c:/d:ro {RUN}\nssh h '{RUN}'"
+    script = f"export SGLANG_A=1\n{apart}"
+    bound, mounted, remote = launches(script)
+    assert (bound.environment, bound.mounts) == ({"SGLANG_A": "1"}, (("/m", "/d"),))
+    assert mounted.mounts == (("/b", "/a"), ("/d", "/c"))
+    assert remote.environment == {}
+
+
 def test_assignments_on_a_line_of_their_own_are_not_a_prefix() -> None:
     launch = only(f"A=/m B=2\n{RUN} --served-model-name $A --tp $B")
     assert [argument.text for argument in launch.arguments[2:]] == ["--served-model-name", "/m", "--tp", "2"]

@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-RUNTIMES = {"docker", "podman", "nerdctl", "apptainer", "singularity", "enroot"}
+ISOLATING = {"docker", "podman", "nerdctl", "ssh"}
+"""What does not hand the shell's environment on."""
+
+MOUNTING = {"docker", "podman", "nerdctl", "apptainer", "singularity", "enroot", "srun"}
 IMAGE_TAG = re.compile(r"(?:^|/)sglang[^:/]*:v?(\d+\.\d+\.\d+(?:[.-]?post\d+)?)")
 PIN = re.compile(r"sglang(?:\[[^\]]*\])?==(\d+\.\d+\.\d+(?:\.?post\d+)?)")
 VLLM_IMAGE = re.compile(r"(?:^|/)vllm-openai(?:[:@]|$)")
@@ -23,15 +26,16 @@ class Container(msgspec.Struct, frozen=True):
 
 def container_of(words: Sequence[str], exported: Mapping[str, str]) -> Container:
     """Read the words before the server's command; `exported` fills `-e NAME` without a value."""
-    runtime = any(word.rsplit("/", 1)[-1] in RUNTIMES for word in words)
+    names = {word.rsplit("/", 1)[-1] for word in words}
+    isolated, mounting = bool(names & ISOLATING), bool(names & MOUNTING)
     environment: dict[str, str] = {}
     mounts: list[tuple[str, str]] = []
     for index, word in enumerate(words):
         following = words[index + 1] if index + 1 < len(words) else ""
-        _environment(word, following, exported, environment, runtime)
-        if runtime:
+        _environment(word, following, exported, environment, isolated)
+        if mounting:
             mounts.extend(_mounts(word, following))
-    return Container(runtime, environment, tuple(mounts), release_in(words))
+    return Container(isolated, environment, tuple(mounts), release_in(words))
 
 
 def release_in(words: Sequence[str]) -> str | None:
@@ -50,18 +54,18 @@ def bind(specification: str) -> tuple[str, str] | None:
     return (inside, host) if host.startswith(("/", "~", ".")) and inside.startswith("/") else None
 
 
-def _environment(word: str, following: str, exported: Mapping[str, str], into: dict[str, str], runtime: bool) -> None:
+def _environment(word: str, following: str, exported: Mapping[str, str], into: dict[str, str], isolated: bool) -> None:
     setting = None
     if word in ("-e", "--env", "--setenv", "-E"):
         setting = following
     elif word.startswith(("--env=", "--setenv=")):
         setting = word.partition("=")[2]
-    elif runtime and word.startswith("-e") and "=" in word and word[2:3] not in ("", "-"):
+    elif isolated and word.startswith("-e") and "=" in word and word[2:3] not in ("", "-"):
         setting = word[2:]
     elif word.startswith("--export="):
         for item in word.removeprefix("--export=").split(","):
             _set(item, exported, into)
-    elif re.fullmatch(r"[A-Za-z_]\w*=(?!=).*", word, re.DOTALL) and not runtime:
+    elif re.fullmatch(r"[A-Za-z_]\w*=(?!=).*", word, re.DOTALL) and not isolated:
         setting = word
     if setting:
         _set(setting, exported, into)
@@ -86,4 +90,6 @@ def _mounts(word: str, following: str) -> list[tuple[str, str]]:
         inside = fields.get("target") or fields.get("dst") or fields.get("destination")
         host = fields.get("source") or fields.get("src")
         found = (inside, host) if inside and host and host.startswith("/") else None
+    elif word.startswith(("--container-mounts=", "--mounts=")):
+        return [mount for one in word.partition("=")[2].split(",") if (mount := bind(one)) is not None]
     return [found] if found else []
