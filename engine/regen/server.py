@@ -111,18 +111,19 @@ class ChatServer:
         try:
             async with asyncio.timeout(self.limit_s):  # also for a body that trickles for ever
                 status, headers, body = await self._send("POST", "/v1/chat/completions", msgspec.json.encode(asked))
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            if isinstance(error.__cause__, aiohttp.ClientOSError) and not _unreachable(error.__cause__):
-                raise Unanswered("connection_lost", describe(error), again=True) from error
-            raise ServerDown(f"{self.url} does not answer: {describe(error)}") from error
-        except (httpx.TimeoutException, TimeoutError) as error:
-            message = f"no answer within {self.limit_s:.0f} s"
-            raise Unanswered("timeout", message, again=True) from error
-        except (httpx.HTTPError, OSError) as error:
-            raise Unanswered("connection_lost", describe(error), again=True) from error
+        except (httpx.HTTPError, OSError, TimeoutError) as error:
+            raise self._failed(error) from error
         if status != 200:
             raise _refused(status, headers, body)
         return _turn(body)
+
+    def _failed(self, error: Exception) -> Exception:
+        # httpx-aiohttp 0.2 names a reset ConnectTimeout, and a true connect timeout TimeoutException: the cause tells.
+        if isinstance(error.__cause__, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
+            return ServerDown(f"{self.url} does not answer: {describe(error)}")
+        if isinstance(error.__cause__, aiohttp.ServerTimeoutError) or isinstance(error, TimeoutError):
+            return Unanswered("timeout", f"no answer within {self.limit_s:.0f} s", again=True)
+        return Unanswered("connection_lost", describe(error), again=True)
 
     async def _send(self, method: str, path: str, content: bytes | None) -> tuple[int, httpx.Headers, bytes]:
         parts, size = [], 0
@@ -142,11 +143,6 @@ class ChatServer:
 def describe(error: BaseException) -> str:
     """An error in words; some have no text of their own."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _unreachable(error: BaseException) -> bool:
-    """Whether there was no connection at all: httpx-aiohttp calls a reset in the middle a failure to connect too."""
-    return isinstance(error, aiohttp.ClientConnectorError)
 
 
 def _fields(sampling: Sampling) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Servers that fail in every way: good records go on, each failure has its kind, and outages are waited out."""
 
 import asyncio
+import contextlib
 import gzip
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,20 @@ async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not true():  # noqa: ASYNC110  # the condition is of another program's making
             await asyncio.sleep(0.01)
+
+
+@contextlib.contextmanager
+def full_listener() -> Iterator[str]:
+    """An address whose queue of connections is full: Linux drops what else knocks, as a host that went dark does."""
+    with contextlib.ExitStack() as opened:
+        listener = opened.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            knocking = opened.enter_context(socket.socket())
+            knocking.setblocking(False)
+            knocking.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def spoiled_export(folder: Path, plan: Plan, spoil: Callable[[list[bytes]], list[bytes]]) -> Path:
@@ -154,6 +170,34 @@ async def test_a_bomb_is_not_unpacked(tmp_path: Path, server: ScriptedServer) ->
     folder, plan = make_run(tmp_path, server.url, ["bomb", "good"])
     run = await work(folder, plan)
     assert (run.progress.done, run.progress.failed) == (1, {"rubbish_answer": 1})
+
+
+async def test_a_host_that_drops_packets_is_waited_for(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.regen.server, "CONNECT_S", 0.3)
+    with full_listener() as url:
+        folder, plan = make_run(tmp_path, url, ["one", "two"])
+        client = ChatServer(url, plan.model, plan.sampling, 4)
+        run, stopping = Run(folder, plan, client), asyncio.Event()
+        task = asyncio.create_task(run.work(stopping))
+        await until(lambda: bool(run.gate.message))
+        client.url = server.url
+        await asyncio.wait_for(task, 60)
+        await client.close()
+    assert (run.progress.done, run.progress.failed) == (2, {})
+
+
+async def test_a_server_that_is_down_is_waited_for(tmp_path: Path, server: ScriptedServer) -> None:
+    folder, plan = make_run(tmp_path, "http://127.0.0.1:1", ["one", "two"])
+    client = ChatServer(plan.server_url, plan.model, plan.sampling, 4)
+    run = Run(folder, plan, client)
+    task = asyncio.create_task(run.work(asyncio.Event()))
+    await until(lambda: "127.0.0.1:1 does not answer" in run.gate.message)
+    client.url = server.url
+    await asyncio.wait_for(task, 60)
+    await client.close()
+    assert (run.progress.done, run.progress.failed) == (2, {})
 
 
 async def test_a_prompt_that_is_always_turned_away_does_not_hold_the_run(
