@@ -15,6 +15,7 @@ BENCHMARKS = {
     "starts": "First frame and short commands.",
     "watch_engine": "CPU and memory of the engine with 8 GPUs and 2 servers at 1 Hz.",
     "watch_database": "Size of the database after 30 days of 16 GPUs.",
+    "check_speed": "A whole check of a deployment, in process and as a command.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""

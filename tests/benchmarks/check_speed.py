@@ -13,7 +13,7 @@ from engine.check.collect import Collection
 from tests.benchmarks.results import Result
 from tests.check.models import incident_folder
 
-MOST_IN_PROCESS_S, MOST_COMMAND_S, MOST_GROWTH_MIB = 0.05, 0.3, 1.0
+MOST_IN_PROCESS_S, MOST_COMMAND_S, MOST_GROWTH_MIB = 0.05, 0.3, 2.0
 WARM_CHECKS, CHECKS, COMMANDS = 200, 10_000, 10
 FLAGS = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
 

@@ -1,6 +1,7 @@
 """Launches in shell scripts, in the forms operators write them."""
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,14 @@ def test_reads_vllm(tmp_path: Path) -> None:
     assert launch.framework == "vllm"
     assert only("python -m vllm.entrypoints.openai.api_server --model /m").framework == "vllm"
     assert only("docker run vllm/vllm-openai:latest --model /m").framework == "vllm"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=12), max_size=6))
+def test_quoted_words_read_back_as_they_were(given_words: list[str]) -> None:
+    launch = only("python3 -m sglang.launch_server " + shlex.join(["--model-path", "/m", *given_words]))
+    assert [argument.text for argument in launch.arguments[2:]] == given_words
+    assert not launch.unresolved
 
 
 SHELL_PIECES = st.sampled_from(
