@@ -61,11 +61,13 @@ def estimate(service: Service, waiting: int, slots: int, rates: Sequence[float])
     if service.done < FEWEST_DONE or service.seconds <= 0:
         return None
     mean, variation = service.mean_s(), service.variation()
+    sigma = max(0.05, math.sqrt(math.log1p(variation**2)))
     steady_s = waiting * mean / slots
-    median_s = steady_s + _drain_s(service, mean, variation, min(slots, waiting + len(service.in_flight)))
+    left = min(slots, waiting + len(service.in_flight))
     spread = math.sqrt(variation**2 / service.done + drift(rates) ** 2 + variation**2 / max(1, waiting))
     factor = math.exp(Z_80 * spread)
-    return Eta(median_s, median_s / factor, median_s * factor)
+    low, median, high = (_drain_s(mean, sigma, left, share) for share in (0.1, 0.5, 0.9))
+    return Eta(steady_s + median, (steady_s + low) / factor, (steady_s + high) * factor)
 
 
 def drift(rates: Sequence[float]) -> float:
@@ -78,16 +80,25 @@ def drift(rates: Sequence[float]) -> float:
     return max(LEAST_DRIFT, spread / math.sqrt(len(used)))
 
 
-def _drain_s(service: Service, mean: float, variation: float, left: int) -> float:
-    """Time from when the last sample starts until the slowest of `left` in flight is done.
+def _drain_s(mean: float, sigma: float, left: int, share: float) -> float:
+    """Time from when the last sample starts until all of `left` in flight are done, with this probability.
 
-    Lengths are close to log-normal: the expected largest of n lies near the quantile n/(n+1). Samples in flight are
-    half done on the average when the queue runs dry, so half the mean is taken off.
+    A slot is more likely to be inside a long sample than a short one: what is left of a sample in flight follows the
+    equilibrium distribution of renewal theory, here of log-normal lengths.
     """
-    if left <= 0:
-        return 0.0
-    sigma = math.sqrt(math.log1p(variation**2))
-    quantile = math.sqrt(2 * math.log(left + 1)) if left > 1 else 0.0
-    slowest = mean * math.exp(sigma * quantile - sigma**2 / 2)
-    oldest = max(service.in_flight, default=0.0)
-    return max(mean / 2, slowest - mean / 2, min(oldest, mean) / 2)
+    beyond = 1 - share ** (1 / left)
+    low, high = 0.0, mean * math.exp(8 * sigma)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _residual_beyond(middle, mean, sigma) > beyond else (low, middle)
+    return low
+
+
+def _residual_beyond(seconds: float, mean: float, sigma: float) -> float:
+    """Share of samples in flight that take longer than this from now on."""
+    place = math.log(seconds / mean) / sigma
+    return _normal(sigma / 2 - place) - seconds / mean * _normal(-sigma / 2 - place)
+
+
+def _normal(value: float) -> float:
+    return math.erfc(-value / math.sqrt(2)) / 2
