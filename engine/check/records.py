@@ -175,6 +175,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     live: LiveServer | None = None
     break_even_accept_length: float | None = None
     """From the last benchmark of this target and draft."""
+    training: Mapping[str, Any] | None = None
+    """A training recipe to check: SpecForge's run.yaml, with what manifests beside its data say."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
