@@ -16,6 +16,8 @@ BENCHMARKS = {
     "watch_engine": "CPU and memory of the engine with 8 GPUs and 2 servers at 1 Hz.",
     "watch_database": "Size of the database after 30 days of 16 GPUs.",
     "check_speed": "A whole check of a deployment, in process and as a command.",
+    "regen_eta": "Error and coverage of the regeneration's ETA, on simulated servers.",
+    "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""

@@ -1,0 +1,118 @@
+"""CPU of a regeneration's client side for each sample, beside plain httpx, and how long a resume takes."""
+
+import asyncio
+import multiprocessing
+import multiprocessing.connection
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+from aiohttp import web
+
+from engine.regen.progress import Progress
+from engine.regen.run import Run
+from engine.regen.server import ChatServer
+from engine.regen.store import Store
+from tests.benchmarks.results import Result
+from tests.regen.conftest import completion, make_run
+
+IN_FLIGHT, SAMPLES, PLAIN_SAMPLES = 512, 8000, 1500
+STORED, PENDING = 1_000_000, 10_000
+ANSWER = "word " * 800
+
+
+def run(report: Callable[[str], None]) -> Iterator[Result]:
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
+    server.start()
+    try:
+        url = ours.recv()
+        with tempfile.TemporaryDirectory() as folder:
+            yield Result(
+                "Alula's pipeline", f"CPU a sample, {IN_FLIGHT} at once", _pipeline(Path(folder), url), "us", 600
+            )
+        yield Result("plain httpx, no store", f"CPU a sample, {IN_FLIGHT} at once", _plain(url), "us")
+    finally:
+        server.kill()
+        server.join()
+    report(f"storing {STORED} samples")
+    with tempfile.TemporaryDirectory() as folder:
+        yield Result("resume", f"of {STORED:,}", _resume(Path(folder)), "s", 5)
+    yield Result("this process", "most memory", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB")
+
+
+def _serve(pipe: multiprocessing.connection.Connection) -> None:
+    async def chat(request: web.Request) -> web.Response:
+        await request.read()
+        await asyncio.sleep(0.3)
+        return web.json_response(completion(ANSWER))
+
+    async def models(request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "scripted"}]})
+
+    async def serve() -> None:
+        app = web.Application()
+        app.add_routes([web.post("/v1/chat/completions", chat), web.get("/v1/models", models)])
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        pipe.send(f"http://127.0.0.1:{runner.addresses[0][1]}")
+        await asyncio.Event().wait()
+
+    asyncio.run(serve())
+
+
+def _pipeline(folder: Path, url: str) -> float:
+    began = time.process_time()
+    run_folder, plan = make_run(folder, url, [f"question {number}" for number in range(SAMPLES)], IN_FLIGHT)
+
+    async def work() -> int:
+        client = ChatServer(url, plan.model, plan.sampling, IN_FLIGHT)
+        one = Run(run_folder, plan, client)
+        await one.work(asyncio.Event())
+        await client.close()
+        return one.progress.done
+
+    done = asyncio.run(work())
+    return (time.process_time() - began) / done * 1e6
+
+
+def _plain(url: str) -> float:
+    async def work() -> None:
+        limits, places = httpx.Limits(max_connections=IN_FLIGHT), asyncio.Semaphore(IN_FLIGHT)
+        async with httpx.AsyncClient(limits=limits, timeout=120) as client:
+
+            async def ask() -> None:
+                async with places:
+                    (await client.post(url + "/v1/chat/completions", json={"messages": []})).json()
+
+            await asyncio.gather(*(ask() for _ in range(PLAIN_SAMPLES)))
+
+    began = time.process_time()
+    asyncio.run(work())
+    return (time.process_time() - began) / PLAIN_SAMPLES * 1e6
+
+
+def _resume(folder: Path) -> float:
+    store = Store(folder)
+    store.database.execute("BEGIN")
+    numbers = range(1, STORED + 1)
+    store.database.executemany(
+        "INSERT INTO sample (id, source, line, body) VALUES (?, 'x', 1, ?)",
+        ((f"p{n}", f'{{"id":"p{n}","users":["question {n}"]}}') for n in numbers),
+    )
+    store.database.executemany(
+        "INSERT INTO outcome VALUES (?, 'done', '', 1, 'stop', 3, 7, 0.1)", ((n,) for n in numbers[:-PENDING])
+    )
+    store.database.execute("COMMIT")
+    store.close()
+    began = time.monotonic()
+    store = Store(folder)
+    Progress(store.tally(), IN_FLIGHT)
+    assert len(store.pending(0, IN_FLIGHT)) == IN_FLIGHT
+    took_s = time.monotonic() - began
+    store.close()
+    return took_s
