@@ -29,8 +29,8 @@ def assemble(
     return Deployment(
         launch=launch,
         arguments=arguments,
-        target=_target(launch, arguments),
-        draft=_draft(launch, arguments),
+        target=_placed(_target(launch, arguments), launch, live),
+        draft=_placed(_draft(launch, arguments), launch, live),
         live=live,
         break_even_accept_length=break_even_accept_length,
     )
@@ -123,10 +123,24 @@ def _model(reference: Any, role: Role, revision: Any, launch: Launch | None) -> 
     return _named(read_model(found, role, named, folders[0]), reference)
 
 
+def _placed(model: Model | None, launch: Launch | None, live: LiveServer | None) -> Model | None:
+    """A path that is not here is no fault where the server runs already, in a container or on another host."""
+    runs = live is not None and live.server_info is not None
+    if model is None or not (runs or launch is None or launch.elsewhere or launch.pid is not None):
+        return model
+    problems = tuple(
+        msgspec.structs.replace(problem, kind="not_cached", message="lies in a container or on another host")
+        if problem.kind == "not_found"
+        else problem
+        for problem in model.problems
+    )
+    return msgspec.structs.replace(model, problems=problems)
+
+
 def _named(model: Model, reference: str) -> Model:
     return model if model.reference == reference else msgspec.structs.replace(model, reference=reference)
 
 
 def words_of(launch: Launch) -> tuple[Argument, ...]:
-    """The whole command in order."""
-    return (*launch.program, *launch.arguments)
+    """The whole command in order, as it was typed: without the `--model-path` that a positional model stands for."""
+    return (*launch.program, *(word for word in launch.arguments if word.raw != ""))

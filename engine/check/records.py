@@ -25,7 +25,7 @@ class Argument(msgspec.Struct, frozen=True):
     text: str
     place: Place
     raw: str | None = None
-    """As written, where that differs."""
+    """As written, where that differs; empty for a word that the reader put in."""
     unresolved: tuple[str, ...] = ()
     """Shell variables in this word whose value is not known; `text` then holds them as written."""
 
@@ -49,6 +49,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """Where the server starts, if that is known."""
     mounts: tuple[tuple[str, str], ...] = ()
     """Folders of a container: (path inside, path on the host)."""
+    elsewhere: bool = False
+    """Starts in a container or on another host: its paths need not exist here."""
     release_hint: str | None = None
     """SGLang release that an image tag, a pin or the interpreter names."""
     detached: tuple[Argument, ...] = ()

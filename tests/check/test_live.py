@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from engine.check.deployment import assemble
 from engine.check.live import accept_length, read_server, release_of
+from engine.check.report.result import check_deployment
 from tests.check.loopback import endless, redirect, serving, status
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -27,6 +29,17 @@ def test_reads_a_recorded_server(name: str, least: float, most: float) -> None:
     assert live.problem is None and length is not None and least <= length <= most
     assert release_of(live) == "0.5.17"
     assert (live.model_info or {})["architectures"] == ["LlamaForCausalLM"]
+
+
+@pytest.mark.parametrize(
+    ("name", "errors"), [("eagle", {"live-accept-length-one"}), ("eagle3", set()), ("baseline", set())]
+)
+def test_the_verdict_on_a_recorded_server_is_that_of_its_accept_length(name: str, errors: set[str]) -> None:
+    answers = recorded(name)
+    with serving({"/server_info": answers["/server_info"], "/model_info": answers["/model_info"]}) as (url, _):
+        one = check_deployment(assemble(None, live=read_server(url)))
+    assert {finding.rule for finding in one.findings if finding.severity == "error"} == errors
+    assert one.deployment.arguments is not None and one.deployment.arguments.release == "0.5.17"
 
 
 def test_falls_back_to_the_older_paths_only_where_the_new_ones_are_not_found() -> None:

@@ -26,7 +26,9 @@ def command_lines(one: Checked) -> list[Line]:
         return []
     offending = offending_words(one)
     words = [_Word(argument, None) for argument in launch.program]
-    words += [_Word(argument, offending.get(index)) for index, argument in enumerate(launch.arguments)]
+    words += [
+        _Word(argument, offending.get(index)) for index, argument in enumerate(launch.arguments) if argument.raw != ""
+    ]
     groups = list(_groups(words, len(launch.program)))
     lines: list[Line] = []
     for index, group in enumerate(groups):

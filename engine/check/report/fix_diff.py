@@ -168,7 +168,7 @@ def _as_lines(
     index = 0
     while index < len(words):
         end = end_of(words, index)
-        lines.append("  " + " ".join(_quoted(word) for word in words[index:end]))
+        lines.append("  " + " ".join(_quoted(word) for word in words[index:end] if word.raw != ""))
         index = end
     return " \\\n".join(lines) + "\n"
 

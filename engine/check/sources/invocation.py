@@ -69,6 +69,7 @@ def launch_of(command: ShellCommand, pinned: str | None = None) -> Launch | None
         unresolved=tuple(dict.fromkeys(name for word in (*program, *arguments) for name in word.unresolved)),
         working_folder=command.folder,
         mounts=container.mounts,
+        elsewhere=container.isolated,
         release_hint=container.release or pinned,
     )
 

@@ -56,7 +56,11 @@ def _of_document(source: SourceText, root: Node, folder: Path | None, home: str)
             mounts = (*launch.mounts, *around.mounts)
             release = launch.release_hint or release_in([around.image])
             working = launch.working_folder or around.folder
-            found.append(msgspec.structs.replace(launch, mounts=mounts, release_hint=release, working_folder=working))
+            found.append(
+                msgspec.structs.replace(
+                    launch, mounts=mounts, release_hint=release, working_folder=working, elsewhere=True
+                )
+            )
     return found
 
 
