@@ -84,9 +84,9 @@ def accept_length(live: LiveServer) -> float | None:
 
 
 def release_of(live: LiveServer) -> str | None:
-    """The version that the server states."""
+    """The SGLang release that the server states; a stand-in, such as the reference server, states none."""
     version = (live.server_info or {}).get("version")
-    return version if isinstance(version, str) else None
+    return version if isinstance(version, str) and version[:1].isdigit() else None
 
 
 async def _page(client: "httpx.AsyncClient", url: str, timeout_s: float) -> bytes:
