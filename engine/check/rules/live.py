@@ -119,7 +119,7 @@ def live_accept_length_one(facts: Facts) -> Iterator[Detail]:
     """Over enough verifications, where their number is known."""
     length, info = accept_length(facts), _info(facts)
     live = facts.deployment.live
-    if length is None or length >= ONE or live is None or not info.get("speculative_algorithm"):
+    if length is None or length >= ONE or live is None or not info.get("speculative_algorithm", "not told"):
         return
     if live.verifications is not None and live.verifications < ENOUGH_VERIFICATIONS:
         return
