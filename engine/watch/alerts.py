@@ -10,6 +10,7 @@ from engine.watch.alert_state import Step, Symptom, restore, step
 from engine.watch.latest import Latest, Snapshot
 from engine.watch.notify import Notice, notice, send
 from engine.watch.server_check import ServerChecks
+from engine.watch.ticks import WRITE_PHASE_S, until_tick
 from state.jobs import open_jobs
 from state.records.jobs import Job
 from state.regeneration_trends import Trend, running_regenerations
@@ -57,7 +58,7 @@ async def judge(
             conditions = dict(outcome.conditions)
             if notices and settings.notify != Notifications():
                 group.create_task(send(notices, settings.notify))
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(until_tick(LOOK_S, WRITE_PHASE_S))
 
 
 def symptoms(snapshot: Snapshot) -> list[Symptom]:

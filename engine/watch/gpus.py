@@ -17,6 +17,7 @@ from engine.watch.gpu_processes import ProcessReader
 from engine.watch.gpu_reading import SlowReader, read_gpu, read_sample
 from engine.watch.nvml import Device, DriverGone, GpuLost, Session, mig_instances, open_session
 from engine.watch.readings import Board, Readings
+from engine.watch.ticks import until_tick
 from state.records.gpus import Gpu, GpuEvent, GpuSample, GpuStatus
 
 SAMPLE_S = 1.0
@@ -114,14 +115,14 @@ class GpuWatcher:
     def _sample(self, devices: list[Device]) -> bool:
         present = list(devices)
         processes = ProcessReader()
-        begun, due = time.monotonic(), time.monotonic()
-        processes_due, relist_due = due, due + RELIST_S
+        begun = processes_due = time.monotonic()
+        relist_due = begun + RELIST_S
         while not self.stopping.is_set():
             now, clock = time.time(), time.monotonic()
             samples = [sample for device in list(present) if (sample := self._attempt(device, present, now))]
             rows = None
             if clock >= processes_due:
-                rows, processes_due = processes.read(present, now), clock + PROCESSES_S
+                rows, processes_due = processes.read(present, now), clock + PROCESSES_S - SAMPLE_S / 2
             self._board.put(Readings(gpu_samples=tuple(samples), gpu_processes=rows))
             if len(present) < len(devices) and clock >= begun + self._probe_s:
                 return True
@@ -129,8 +130,7 @@ class GpuWatcher:
                 relist_due = clock + RELIST_S
                 if _instances_changed(present):
                     return True
-            due = max(due + SAMPLE_S, clock)
-            self.stopping.wait(due - time.monotonic())
+            self.stopping.wait(until_tick(SAMPLE_S))
         return True
 
     def _attempt(self, device: Device, present: list[Device], now: float) -> GpuSample | None:

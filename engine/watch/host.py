@@ -10,6 +10,7 @@ import psutil
 
 from engine.watch.disk_forecast import Forecast
 from engine.watch.readings import Board, Readings
+from engine.watch.ticks import until_tick
 from state.records.host import DiskSample, HostSample
 
 SAMPLE_S = 1.0
@@ -25,7 +26,7 @@ async def watch_host(board: Board, disks: Callable[[], Iterable[tuple[str, Path]
         disks: Gives purpose and path of what is stored; asked again at each look, since runs come and go.
     """
     reader, disk_reader = HostReader(), DiskReader()
-    due = disks_due = time.monotonic()
+    disks_due = time.monotonic()
     while True:
         now = time.monotonic()
         found = None
@@ -34,8 +35,7 @@ async def watch_host(board: Board, disks: Callable[[], Iterable[tuple[str, Path]
             # A dead network mount can hold statvfs up for minutes, so not on the event loop.
             found = await asyncio.to_thread(disk_reader.read, list(disks()), time.time())
         board.put(Readings(host=reader.read(time.time()), disks=found))
-        due = max(due + SAMPLE_S, now)
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        await asyncio.sleep(until_tick(SAMPLE_S))
 
 
 class HostReader:

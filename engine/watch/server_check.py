@@ -12,9 +12,10 @@ import msgspec
 
 from engine.check.records import Finding
 from engine.watch.latest import Latest
+from engine.watch.ticks import until_tick
 from state.records.servers import Server
 
-LOOK_S = 0.5
+LOOK_S = 1.0
 LIMIT_S = 60.0
 _FRAMEWORKS = ("sglang", "alula-reference")
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class ServerChecks:
                 self.findings[server.url] = await check(server)
             for url in self.findings.keys() - latest.servers.keys():
                 del self.findings[url], self._checked[url]
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(until_tick(LOOK_S))
 
     def _due(self, servers: Mapping[str, Server]) -> list[Server]:
         return [

@@ -13,6 +13,7 @@ from engine.watch.server_discovery import FoundServer
 from engine.watch.server_events import changes, other_start
 from engine.watch.server_identity import Identity, Unreadable, identify
 from engine.watch.server_metrics import Reader, accept_rate
+from engine.watch.ticks import until_tick
 from state.records.servers import Server, ServerHealth, ServerSample
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class ServerWatch:
                 begun = time.monotonic()
                 pause = await self._poll_once(begun)
                 took = time.monotonic() - begun
-                await asyncio.sleep(max(pause - took, min(took * _LOAD_SHARE, DOWN_POLL_S), 0.05))
+                await asyncio.sleep(max(until_tick(pause), min(took * _LOAD_SHARE, DOWN_POLL_S)))
 
     def found(self, process: FoundServer | None) -> None:
         """Take what is known of its process; `None` once that is gone."""

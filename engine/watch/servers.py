@@ -8,6 +8,7 @@ from engine.watch.readings import Board, Readings
 from engine.watch.server_client import open_client
 from engine.watch.server_discovery import Discovery, FoundServer
 from engine.watch.server_watch import ServerWatch
+from engine.watch.ticks import until_tick
 from state.records.servers import Server, ServerEvent
 from state.servers import read_servers
 
@@ -44,7 +45,7 @@ async def watch_servers(board: Board, database: sqlite3.Connection) -> None:
                 board.put(Readings(servers_removed=(url,)))
             for url, server in servers.items():
                 server.found(found.get(url))
-            await asyncio.sleep(GIVEN_S)
+            await asyncio.sleep(until_tick(GIVEN_S))
 
 
 def wanted(known: list[Server], found: dict[str, FoundServer], now: float) -> list[Server]:

@@ -9,6 +9,7 @@ import state.gpus
 import state.host
 import state.servers
 from engine.watch.readings import Board, Readings
+from engine.watch.ticks import WRITE_PHASE_S, until_tick
 from state.rollups import roll_up
 
 WRITE_S = 1.0
@@ -37,7 +38,7 @@ async def write_readings(board: Board, database: sqlite3.Connection, taken: Call
             await _finished(asyncio.to_thread(write, database, readings, (since, now) if due else None))
         since = now - OVERLAP_S if due else since
         taken(readings)
-        await asyncio.sleep(WRITE_S)
+        await asyncio.sleep(until_tick(WRITE_S, WRITE_PHASE_S))
 
 
 async def _finished(work: Coroutine[None, None, None]) -> None:

@@ -78,20 +78,23 @@ async def measure(seconds: float) -> list[Result]:
 
 async def observe(process: psutil.Process, database: Path, seconds: float) -> list[Result]:
     await asyncio.sleep(SETTLE_S)
-    before, begun, memory, rows = process.cpu_times(), time.monotonic(), process.memory_info().rss, count(database)
+    rows, polls = count(database, "gpu_sample"), count(database, "server_sample")
+    before, begun, memory = process.cpu_times(), time.monotonic(), process.memory_info().rss
     await asyncio.sleep(seconds)
     after, elapsed = process.cpu_times(), time.monotonic() - begun
     resident = process.memory_info().rss
+    servers = (count(database, "server_sample") - polls) / elapsed
     return [
         Result(SUBJECT, "CPU", (after.user + after.system - before.user - before.system) / elapsed * 100, "%", 1),
         Result(SUBJECT, "resident", resident / 2**20, "MiB", 80),
         Result(SUBJECT, "growth meanwhile", (resident - memory) / 2**10, "KiB"),
-        Result(SUBJECT, "GPU samples a second", (count(database) - rows) / elapsed, ""),
+        Result(SUBJECT, "GPU samples", (count(database, "gpu_sample") - rows) / elapsed, "1/s"),
+        Result(SUBJECT, "server samples", servers, "1/s"),  # more than 2: others run on this host, and are polled too
     ]
 
 
-def count(path: Path) -> int:
+def count(path: Path, table: str) -> int:
     database = open_database(path)
-    (rows,) = database.execute("SELECT COUNT(*) FROM gpu_sample").fetchone()
+    (rows,) = database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()
     database.close()
     return int(rows)
