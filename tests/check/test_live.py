@@ -6,10 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from engine.check.collect import Collection
 from engine.check.deployment import assemble
 from engine.check.live import accept_length, read_server, release_of
-from engine.check.report.result import check_deployment
+from engine.check.records import LiveServer
+from engine.check.report.json_report import json_report
+from engine.check.report.result import Outcome, check_deployment
+from engine.check.report.sarif import sarif_report
+from engine.check.report.text_report import text_report
 from tests.check.loopback import endless, redirect, serving, status
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -40,6 +47,41 @@ def test_the_verdict_on_a_recorded_server_is_that_of_its_accept_length(name: str
         one = check_deployment(assemble(None, live=read_server(url)))
     assert {finding.rule for finding in one.findings if finding.severity == "error"} == errors
     assert one.deployment.arguments is not None and one.deployment.arguments.release == "0.5.17"
+
+
+@pytest.mark.parametrize(
+    ("name", "errors"), [("eagle", {"live-accept-length-one"}), ("eagle3", set()), ("baseline", set())]
+)
+def test_a_recorded_log_gets_the_same_verdict(name: str, errors: set[str]) -> None:
+    collection = Collection()
+    collection.add_file(str(RECORDED / f"sglang-0.5.17-{name}.log"))
+    (one,) = collection.outcome().checked
+    assert {finding.rule for finding in one.findings if finding.severity == "error"} == errors
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    [
+        *("model_path", "speculative_algorithm", "speculative_draft_model_path", "speculative_num_steps", "tp_size"),
+        *("internal_states", "version", "launch_command", "speculative_eagle_topk", "context_length", "dtype"),
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(KEYS, JSON), st.one_of(st.none(), st.text(max_size=40)))
+def test_no_answer_of_a_server_breaks_the_check_or_its_reports(
+    information: dict[str, Any], metrics: str | None
+) -> None:
+    live = LiveServer(url="http://h", server_info=information, metrics=metrics)
+    one = check_deployment(assemble(None, live=live))
+    json.loads(json_report(Outcome((one,))))
+    sarif_report(Outcome((one,)))
+    text_report(one)
 
 
 def test_falls_back_to_the_older_paths_only_where_the_new_ones_are_not_found() -> None:

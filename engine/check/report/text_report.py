@@ -63,7 +63,8 @@ def _circumstances(deployment: Deployment) -> Iterator[str]:
     if live is not None:
         length = accept_length(live)
         shown = "–" if length is None else f"{length:.2f}"
-        yield live.problem or f"live: {live.url}, release {release_of(live) or '–'}, accept length {shown}"
+        said = f"release {release_of(live) or '–'}, accept length {shown}"
+        yield live.problem or (f"live: {live.url}, {said}" if "://" in live.url else f"as logged: {said}")
 
 
 def _release_note(arguments: ServerArguments) -> str:
