@@ -79,6 +79,17 @@ def test_a_command_from_the_command_line_gets_a_diff_too() -> None:
     assert "+  --speculative-algorithm EAGLE3" in diff and "+SGLANG_A=1 \\\n" in diff
 
 
+def test_a_file_below_the_working_folder_is_named_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run" / "launch.sh"
+    path.parent.mkdir()
+    monkeypatch.chdir(tmp_path)
+    launch = launch_in(COMMAND, path)
+    diff = fix_diffs([checked(launch, incident(launch))])
+    assert diff.startswith("--- run/launch.sh\n+++ run/launch.sh\n")
+    subprocess.run(["patch", "-p0", "-s"], input=diff, text=True, check=True)
+    assert "EAGLE3" in path.read_text()
+
+
 def test_nothing_to_change_gives_no_diff() -> None:
     assert fix_diffs([checked(launch_in(COMMAND))]) == ""
 

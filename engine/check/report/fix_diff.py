@@ -148,8 +148,15 @@ def _stands_in(word: Argument, lines: list[str]) -> bool:
 
 
 def _unified(before: str, after: str, source: str) -> str:
-    changed = difflib.unified_diff(before.splitlines(True), after.splitlines(True), source, source)
+    name = _from_here(source)
+    changed = difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)
     return "".join(text if text.endswith("\n") else f"{text}\n\\ No newline at end of file\n" for text in changed)
+
+
+def _from_here(source: str) -> str:
+    """A file below the working folder by its relative path, since `patch` refuses absolute ones."""
+    path = Path(source)
+    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else source
 
 
 def _as_lines(
