@@ -16,7 +16,7 @@ FUNCTIONS_PER_MODULE = 8
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """One request for a function body, in the chat form that regeneration reads."""
+    """A function's header and docstring, asked in the chat form that regeneration reads."""
 
     id: str
     messages: tuple[dict[str, str], ...]
@@ -63,6 +63,6 @@ def _functions(path: Path) -> Iterator[Prompt]:
     lines = source.split("\n")
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) and len(node.body) > 1:
-            header = textwrap.dedent("\n".join(lines[node.lineno - 1 : node.body[1].lineno - 1])).rstrip()
-            message = {"role": "user", "content": f"Complete this function:\n\n{header}"}
+            header = textwrap.dedent("\n".join(lines[node.lineno - 1 : node.body[1].lineno - 1]))
+            message = {"role": "user", "content": header.rstrip() + "\n"}
             yield Prompt(f"{path.parent.name}/{path.stem}:{node.lineno}", (message,))

@@ -127,7 +127,6 @@ def _arguments(service: Service) -> dict[str, Any]:
         "dp_size": 1,
         "pp_size": 1,
         "disable_cuda_graph": True,
-        "disable_overlap_schedule": True,
         "disable_radix_cache": True,
         "enable_metrics": True,
         "speculative_algorithm": speculation.algorithm if speculation else None,
