@@ -17,7 +17,7 @@ NOTHING_ACCEPTED = 1.05
 def server_symptoms(snapshot: Snapshot) -> Iterator[Symptom]:
     """Down, restarted with other flags, at odds with the checker, or speculating for nothing."""
     for url, server in snapshot.servers.items():
-        errors = [finding for finding in snapshot.findings.get(url, ()) if finding.severity == "error"]
+        errors = _errors(snapshot.findings.get(url, ()))
         sample = snapshot.server_samples.get(url)
         if server.health == "down":
             if server.job_id is None or any(job.id == server.job_id for job in snapshot.jobs):
@@ -30,6 +30,12 @@ def server_symptoms(snapshot: Snapshot) -> Iterator[Symptom]:
             if (trend := snapshot.accept_trends.get(url)) and has_fallen(trend):
                 yield _falling(url, trend.recent or 0.0, trend.usual or 0.0)
     yield from _restarts(snapshot)
+
+
+def _errors(findings: Sequence[Finding]) -> list[Finding]:
+    """Errors, causes before the effects that the checker itself saw live."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    return sorted(errors, key=lambda finding: finding.rule.startswith("live-"))
 
 
 def _accepts_nothing(sample: ServerSample) -> bool:
@@ -104,5 +110,6 @@ def _restarts(snapshot: Snapshot) -> Iterator[Symptom]:
 
 
 def _remedy(finding: Finding | None, url: str) -> str:
-    fix = finding.fix.text if finding and finding.fix else ""
-    return f"{fix} " * bool(fix) + f"`alula check --server {url}` shows all."
+    more = f"`alula check --server {url}` shows all."
+    fix = finding.fix.text.rstrip(".") if finding and finding.fix else ""
+    return f"{fix}. {more}" if fix else more

@@ -7,7 +7,7 @@ import msgspec
 from engine.check.deployment import assemble
 from engine.check.errors import SourceUnreadable
 from engine.check.live import read_server
-from engine.check.records import Finding, Launch
+from engine.check.records import Finding, Launch, LiveServer
 
 
 def check(url: str, pid: int | None) -> tuple[Finding, ...]:
@@ -22,7 +22,12 @@ def check(url: str, pid: int | None) -> tuple[Finding, ...]:
             launch = read_process(pid)
         except SourceUnreadable:
             launch = None  # another account's, or gone: its answers still tell
-    return tuple(findings(assemble(launch, live=read_server(url))))
+    live: LiveServer | None = read_server(url)
+    if live is not None and live.problem:
+        if launch is None:
+            sys.exit(live.problem)
+        live = None
+    return tuple(findings(assemble(launch, live=live)))
 
 
 if __name__ == "__main__":

@@ -96,6 +96,12 @@ def test_the_incident_in_the_operators_words() -> None:
     assert symptom.raise_after_s <= 5
 
 
+def test_a_cause_is_told_before_the_effect_that_it_has() -> None:
+    effect = changed(INCIDENT, rule="live-accept-length-one", title="accept length is 1.0")
+    (symptom,) = server(1.0, findings={URL: [effect, INCIDENT, changed(INCIDENT, severity="warning")]})
+    assert symptom.title == "accept length 1.00: EAGLE flag with an EAGLE-3 draft"
+
+
 def test_accept_length_one_without_a_known_cause() -> None:
     (symptom,) = server(1.04)
     assert symptom.title == "accept length 1.04: no draft token is accepted"

@@ -87,11 +87,11 @@ def test_no_address_is_refused_with_an_example(alula: Run) -> None:
 async def test_alerts_say_what_to_do_and_are_acknowledged(alula: Run, tmp_path: Path) -> None:
     alula("gpus")
     database = open_database(StateFolder(path=tmp_path / "home").database_path)
-    await eventually(lambda: database.execute("SELECT 1 FROM alert").fetchone())
+    await eventually(lambda: database.execute("SELECT 1 FROM alert WHERE subject = 'gpu 1'").fetchone())
     shown = alula("alerts")
     assert shown.returncode == 1
     assert "gpu 1: GPU 1 is throttled" in shown.stdout and "    -> Look at cooling" in shown.stdout
-    (alert,) = json.loads(alula("alerts", "--json").stdout)
+    alert = next(alert for alert in json.loads(alula("alerts", "--json").stdout) if alert["subject"] == "gpu 1")
     assert alula("alerts", "ack", str(alert["id"])).returncode == 0
     assert "acknowledged" in alula("alerts").stdout
     assert alula("alerts", "ack", "999").returncode == 2

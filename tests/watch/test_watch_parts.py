@@ -1,50 +1,21 @@
 """The watch as the engine runs it: sources, writer and judge together, on a real database."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Any
 
-import pytest
-
-from engine.context import EngineContext, Part
-from engine.supervisor import supervise
 from engine.watch.parts import watch_parts
 from engine.watch.readings import Readings
 from engine.watch.recording import Line, open_for_writing, write_line
 from state.alerts import open_alerts
-from state.database import open_database
-from state.folder import StateFolder
 from state.gpus import gpu_history, latest_samples, read_events, read_gpus, read_processes, read_status
 from state.host import latest_host_sample, read_disks
 from state.records.gpus import Gpu, GpuProcess, GpuSample, GpuStatus
 from state.servers import add_server, latest_server_samples, read_servers
+from tests.watch.conftest import RunningParts
 from tests.watch.http_servers import RecordedSglang, serving
 from tests.watch.test_servers import eventually, given
 from tests.watch.test_state import host_sample
-
-RunningParts = Callable[..., AbstractAsyncContextManager[Connection]]
-
-
-@pytest.fixture
-def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunningParts:
-    monkeypatch.setenv("ALULA_CONFIG_HOME", str(tmp_path / "config"))
-    folder = StateFolder(path=tmp_path)
-
-    @asynccontextmanager
-    async def run(parts: list[Part]) -> AsyncIterator[Connection]:
-        context = EngineContext(folder, stopping=asyncio.Event(), jobs_changed=asyncio.Event())
-        database = open_database(folder.database_path)
-        tasks = [asyncio.create_task(supervise(part, context)) for part in parts]
-        yield database
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        database.close()
-
-    return run
 
 
 def recording(path: Path, *lines: Readings) -> Path:
@@ -92,6 +63,7 @@ async def test_the_incident_raises_an_alert_unasked(running: RunningParts) -> No
         async with asyncio.timeout(10):
             alert = await eventually(lambda: next((a for a in open_alerts(database) if url in a.subject), None))
         assert alert.title.startswith("accept length 1.00")
+        assert alert.severity == "error" and "alula check" in alert.remedy
         (server,) = [server for server in read_servers(database) if server.url == url]
         assert (server.health, server.speculative_algorithm) == ("up", "EAGLE")
         assert latest_server_samples(database)[url].accept_length == 1.0
