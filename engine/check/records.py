@@ -85,6 +85,8 @@ class FlagProblem(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     nearest: str | None = None
     """The nearest flag of this release, for `unknown`."""
+    values: tuple[str, ...] | None = None
+    """The words that follow the flag, where all of them are known."""
     place: Place | None = None
 
 

@@ -52,6 +52,25 @@ def test_the_incident_is_found_and_its_own_fix_mends_it(script: Path) -> None:
     assert "error" not in rules(after).values()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("--speculative-algoritm EAGLE3", "--speculative-algorithm EAGLE3"),
+        ("--speculative-algorithm EAGLE3 --cuda-graph-max-bs 8", "--cuda-graph-max-bs-decode 8"),
+        ("--speculative-algorithm EAGLE3 --enable_metrics", "--enable-metrics"),
+        ("--config=serve.yaml", "--config serve.yaml"),
+    ],
+)
+def test_a_flag_that_the_server_refuses_is_mended(script: Path, wrong: str, right: str) -> None:
+    (script.parent / "serve.yaml").write_text("speculative-algorithm: EAGLE3\n")
+    script.write_text(script.read_text().replace("--speculative-algorithm EAGLE", wrong))
+    assert run("--json", script).exit_code == 1
+    diff = run("--fix", script).stdout
+    subprocess.run(["patch", "-p0", "-s", "-d", "/"], input=diff, text=True, check=True)
+    assert right in script.read_text()
+    assert run("--json", script).exit_code == 0, run(script).stdout
+
+
 def test_the_report_fits_80_columns_and_marks_the_flag(script: Path) -> None:
     result = run(script)
     assert result.exit_code == 1

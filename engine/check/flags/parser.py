@@ -107,7 +107,8 @@ class _Reading:
                 index = self._take(index, kind)
                 continue
             if isinstance(kind, tuple):
-                self._problems.append(ambiguous_problem(argument, kind, self._table))
+                problem = ambiguous_problem(argument, kind, self._table)
+                self._problems.append(msgspec.structs.replace(problem, values=self._values_behind(index)))
             elif argument.text != "--" and not argument.unresolved:
                 self._problems.append(unknown_problem(argument, self._table))
             index = self._skip_values(index + 1) if isinstance(kind, tuple) else index + 1
@@ -132,7 +133,8 @@ class _Reading:
         argument = self._arguments[index]
         after = self._skip_values(index + 1)
         if option.flag is None:
-            self._problems.append(unknown_problem(argument, self._table))
+            problem = unknown_problem(argument, self._table)
+            self._problems.append(msgspec.structs.replace(problem, values=self._values_behind(index)))
             return after
         if option.flag.takes_no_value:
             if option.explicit is not None:
@@ -152,6 +154,14 @@ class _Reading:
             return index + 1
         self._store(option, argument, tuple(self._arguments[index + 1 : index + 1 + wanted]))
         return index + 1 + wanted
+
+    def _values_behind(self, index: int) -> tuple[str, ...] | None:
+        """The values of a flag that no table knows; `None` where one hangs on an unknown variable."""
+        words = self._arguments[index + 1 : self._skip_values(index + 1)]
+        _, equals, explicit = self._arguments[index].text.partition("=")
+        if any(word.unresolved for word in (self._arguments[index], *words)):
+            return None
+        return (*((explicit,) if equals else ()), *(word.text for word in words))
 
     def _skip_values(self, index: int) -> int:
         while index < len(self._arguments) and self._kinds[index] is None and self._arguments[index].text != "--":

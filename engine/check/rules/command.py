@@ -20,7 +20,7 @@ UNREAD = "config_unread"
 def flag_unknown(facts: Facts) -> Iterator[Detail]:
     """Unknown, ambiguous or left-over words."""
     for problem in _problems(facts, "unknown", "ambiguous", "detached"):
-        fix = Fix(text=f"write {problem.nearest}") if problem.nearest else None
+        fix = _renamed(problem) if problem.nearest else None
         yield Detail(f"{problem.message}.", (_evidence(problem),), fix)
 
 
@@ -71,7 +71,9 @@ def flag_repeated(facts: Facts) -> Iterator[Detail]:
 def config_yaml_not_read(facts: Facts) -> Iterator[Detail]:
     """Silently ignored, or refused."""
     for problem in _problems(facts, UNREAD, "config_invalid"):
-        fix = Fix(text="write --config and the file as two words") if problem.kind == UNREAD else None
+        file = problem.spelled.partition("=")[2]
+        words = {"--config": file} if file else {}
+        fix = Fix(text="write --config and the file as two words", set_flags=words) if problem.kind == UNREAD else None
         yield Detail(f"{problem.message}.", (_evidence(problem),), fix)
 
 
@@ -137,6 +139,17 @@ def _problems(facts: Facts, *kinds: str) -> list[FlagProblem]:
     if facts.arguments is None:
         return []
     return [problem for problem in facts.arguments.problems if problem.kind in kinds]
+
+
+def _renamed(problem: FlagProblem) -> Fix:
+    """Write the nearest flag in its place; the command is changed only where the value is one known word, or none."""
+    assert problem.nearest is not None
+    text = f"write {problem.nearest}"
+    guessed = problem.kind == "ambiguous" and problem.nearest != f"{problem.spelled}-decode"
+    if guessed or problem.values is None or len(problem.values) > 1:
+        return Fix(text=text)
+    value = problem.values[0] if problem.values else None
+    return Fix(text=text, set_flags={problem.nearest: value}, drop_flags=(problem.spelled,))
 
 
 def _evidence(problem: FlagProblem) -> Evidence:
