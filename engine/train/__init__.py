@@ -1,0 +1,1 @@
+"""Training a draft: its configuration; more comes with the launchers."""
