@@ -52,7 +52,8 @@ class Campaign:
         port = _free_port()
         draft = self.commands.ask("reference", "paths")["draft"]
         self.commands.run(
-            "jobs", "launch", "--name", name, "--", sys.executable, "-m", "console", "reference", "serve", "--port", str(port),
+            "jobs", "launch", "--name", name, "--", sys.executable, "-m", "console", "reference", "serve",
+            "--port", str(port),
             "--speculative-algorithm", algorithm, "--speculative-draft-model-path", draft,
             "--speculative-num-steps", str(STEPS), "--speculative-eagle-topk", "1",
             "--speculative-num-draft-tokens", str(STEPS + 1),
