@@ -87,8 +87,8 @@ def _row(request: "Request") -> str:
 def _width(result: "Probe") -> str:
     if result.hidden_width is None:
         return f"–  ({_plain(result.hidden_note or 'not measured')})"
-    expected = result.expected_hidden_width
-    return f"{result.hidden_width}, expected {expected if expected is not None else '–'}"
+    expected = " or ".join(str(width) for width in result.expected_hidden_widths)
+    return f"{result.hidden_width}, expected {expected or '–'}"
 
 
 def _plain(text: str) -> str:

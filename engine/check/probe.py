@@ -55,8 +55,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_s: float | None = None
     """One request at a time."""
     hidden_width: int | None = None
-    expected_hidden_width: int | None = None
-    """From the target's configuration, where that lies on this machine."""
+    expected_hidden_widths: tuple[int, ...] = ()
+    """By the target's configuration; empty where that does not lie on this machine."""
     hidden_note: str | None = None
     """Why no width was measured."""
     problem: str | None = None
@@ -85,24 +85,24 @@ async def _probe(url: str, prompts: int, max_tokens: int) -> tuple[Probe, LiveSe
         accept_length=_overall(requests),
         tokens_per_s=_speed(requests),
         hidden_width=width,
-        expected_hidden_width=expected_width(information),
+        expected_hidden_widths=expected_widths(live),
         hidden_note=note,
         problem=None if any(request.problem is None for request in requests) else requests[0].problem,
     )
     return result, msgspec.structs.replace(live, hidden_width=width)
 
 
-def expected_width(information: Mapping[str, Any]) -> int | None:
-    """Hidden size of the target that the server names, where its configuration lies on this machine."""
-    from engine.check.models import read_model
+def expected_widths(live: LiveServer) -> tuple[int, ...]:
+    """Final states, and under EAGLE3 the captured ones, by the target's configuration if that lies on this machine.
 
-    reference = information.get("model_path")
-    if not isinstance(reference, str):
-        return None
-    config = read_model(reference, "target").config or {}
-    nested = config.get("text_config")
-    size = (nested if isinstance(nested, Mapping) else config).get("hidden_size")
-    return size if isinstance(size, int) else None
+    SGLang 0.5.17 returned the captured states on an H200, other releases return the final ones.
+    """
+    from engine.check.deployment import assemble
+    from engine.check.facts.deployment import Facts
+
+    facts = Facts(assemble(None, live=live))
+    widths = (facts.target.hidden_size, facts.handed_width)
+    return tuple(dict.fromkeys(width for width in widths if width is not None))
 
 
 async def _ask(client: "httpx.AsyncClient", url: str, prompt: str, max_tokens: int) -> Request:

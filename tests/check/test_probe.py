@@ -45,7 +45,7 @@ def test_measures_the_hidden_width_where_the_server_allows_it(tmp_path: Path) ->
     (tmp_path / "config.json").write_text('{"architectures": ["LlamaForCausalLM"], "hidden_size": 512}')
     with serving(routes("eagle3", enable_return_hidden_states=True, model_path=str(tmp_path))) as (url, _):
         found = json.loads(run(url, "--json", "--prompts", "1").stdout)
-    assert (found["hidden_width"], found["expected_hidden_width"]) == (512, 512)
+    assert (found["hidden_width"], found["expected_hidden_widths"]) == (512, [512])
 
 
 def test_a_server_without_speculation_has_no_accept_length() -> None:
