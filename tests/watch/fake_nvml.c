@@ -205,7 +205,7 @@ int nvmlDeviceRegisterEvents(void *handle, u64 kinds, void *set) { (void)kinds; 
 struct event { void *device; u64 kind, data; u32 gpu_instance, compute_instance; };
 int nvmlEventSetWait_v2(void *set, struct event *out, u32 timeout_ms) {
     (void)set;
-    for (u32 waited = 0;; waited += 20) {
+    for (u32 waited = 0;; waited += 100) {
         read_script();
         if (script.driver) return script.driver;
         if (script.xid_sequence > xid_told) {
@@ -214,6 +214,6 @@ int nvmlEventSetWait_v2(void *set, struct event *out, u32 timeout_ms) {
             return OK;
         }
         if (waited >= timeout_ms) return TIMEOUT;
-        usleep(20000);
+        usleep(100000);
     }
 }
