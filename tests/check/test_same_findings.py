@@ -85,6 +85,22 @@ def test_every_form_gives_the_same_findings(form: str, algorithm: str, tmp_path:
     assert ("eagle-flag-on-eagle3-draft" in found) == (algorithm != "EAGLE3")
 
 
+def test_words_that_may_hold_any_flag_silence_only_what_depends_on_them(tmp_path: Path) -> None:
+    target, draft = incident_folder(tmp_path)
+    start = f"python3 -m sglang.launch_server --model-path {target} --speculative-algorithm EAGLE"
+    found = []
+    for text in (f'{start} "$@"', f'{start} --speculative-draft-model-path {draft} "$@"', start):
+        (tmp_path / "launch.sh").write_text(text + "\n")
+        collection = Collection("0.5.23")
+        collection.add_file(str(tmp_path / "launch.sh"))
+        found.append(
+            {finding.rule for finding in collection.outcome().checked[0].findings if finding.severity == "error"}
+        )
+    assert found[0] == set()
+    assert "eagle-flag-on-eagle3-draft" in found[1] and "fc-bypassed" in found[1]
+    assert "draft-path-missing" in found[2]
+
+
 @pytest.mark.parametrize("form", ["one line", "container", "compose"])
 def test_a_path_that_is_not_here_is_a_fault_only_where_it_should_be_here(form: str, tmp_path: Path) -> None:
     words = ["python3", "-m", "sglang.launch_server", "--model-path", "/none/t", "--speculative-algorithm", "EAGLE3"]

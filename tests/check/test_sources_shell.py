@@ -113,6 +113,19 @@ def test_takes_the_branch_that_is_known_and_doubts_the_other() -> None:
     assert words("case eagle in eagle) T=1;; *) T=2;; esac\n" + RUN + " --tp $T")[-1] == "1"
 
 
+def test_an_array_that_may_be_extended_keeps_what_is_sure() -> None:
+    script = f'A=(--tp 2)\n[ -n "${{DRAFT:-}}" ] && A+=(--speculative-draft-model-path "$DRAFT")\n{RUN} "${{A[@]}}"\n'
+    launch = only(script)
+    assert [argument.text for argument in launch.arguments[2:]] == ["--tp", "2", "${A[@]}"]
+    assert launch.unresolved == ("A",)
+
+
+def test_an_empty_default_is_a_value_that_may_come_from_outside() -> None:
+    launch = only(f'{RUN} ${{EXTRA:-}} --port "${{PORT:-}}" --tp ${{TP:-2}}')
+    assert [argument.text for argument in launch.arguments[2:]] == ["--port", "", "--tp", "2"]
+    assert launch.arguments[3].unresolved == ("PORT",)
+
+
 def test_finds_several_servers_in_one_script() -> None:
     found = launches(f"for p in 30000 30001; do {RUN} --port $p & done\nrun() {{ {RUN} --port $1; }}\nrun 5\nrun 6\n")
     assert [launch.arguments[-1].text for launch in found] == ["30000", "30001", "5", "6"]

@@ -23,6 +23,8 @@ class Parsed(msgspec.Struct, frozen=True):
     flags: dict[str, FlagValue]
     """Only flags that were given."""
     problems: tuple[FlagProblem, ...]
+    unknown_words: tuple[str, ...] = ()
+    """Variables that stand where flags stand: they may hold any flag."""
 
 
 class _Option(msgspec.Struct, frozen=True):
@@ -95,6 +97,7 @@ class _Reading:
         self._config_count = config_count
         self._flags: dict[str, FlagValue] = {}
         self._problems: list[FlagProblem] = []
+        self._unknown_words: dict[str, None] = {}
         self._kinds: list[_Option | tuple[str, ...] | None] = []
 
     def run(self) -> Parsed:
@@ -109,11 +112,13 @@ class _Reading:
             if isinstance(kind, tuple):
                 problem = ambiguous_problem(argument, kind, self._table)
                 self._problems.append(msgspec.structs.replace(problem, values=self._values_behind(index)))
-            elif argument.text != "--" and not argument.unresolved:
+            elif argument.unresolved:
+                self._unknown_words.update(dict.fromkeys(argument.unresolved))
+            elif argument.text != "--":
                 self._problems.append(unknown_problem(argument, self._table))
             index = self._skip_values(index + 1) if isinstance(kind, tuple) else index + 1
         self._require()
-        return Parsed(self._flags, tuple(self._problems))
+        return Parsed(self._flags, tuple(self._problems), tuple(self._unknown_words))
 
     def _classify_all(self) -> None:
         ended = False

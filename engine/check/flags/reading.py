@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from engine.check.flags.config_file import merge, unread_problem
 from engine.check.flags.parser import parse
 from engine.check.flags.release import Release
@@ -21,7 +23,7 @@ def read_arguments(launch: Launch, release: Release, folders: Sequence[Path] = (
     return ServerArguments(
         release=release.named or release.name,
         release_known=release.known,
-        flags={**_defaults(table), **parsed.flags},
+        flags={**_absent(table, parsed.unknown_words), **parsed.flags},
         problems=tuple(problems),
     )
 
@@ -42,6 +44,17 @@ def _defaults(table: FlagTable) -> dict[str, FlagValue]:
         dest: FlagValue(name=dest, value=flag.default, origin="default")
         for dest, flag in table.by_dest.items()
         if flag.action != "help"
+    }
+
+
+def _absent(table: FlagTable, unknown_words: tuple[str, ...]) -> dict[str, FlagValue]:
+    """Flags that are not given; the speculative ones are not known where a variable may hold them (`"$@"`)."""
+    flags = _defaults(table)
+    if not unknown_words:
+        return flags
+    return {
+        dest: msgspec.structs.replace(flag, unresolved=unknown_words) if dest.startswith("speculative_") else flag
+        for dest, flag in flags.items()
     }
 
 

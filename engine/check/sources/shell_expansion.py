@@ -192,7 +192,10 @@ class Expander:
             takes_default = unset or (empty and sign.startswith(":"))
             if not takes_default or sign in (":?", "?"):
                 return [self._unresolved(node, name)] if found is None else self._splitting(found)
-            return self._chain([self._fields(word) for word in words]) or [EMPTY]
+            default = self._chain([self._fields(word) for word in words]) or [EMPTY]
+            if unset and not any(field.characters for field in default):
+                return [Text("", (), (), (name,))]
+            return default
         if sign in (":+", "+"):
             if unset:
                 return [EMPTY]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from engine.check.sources.shell_expansion import Value
-from engine.check.sources.text import SourceText, Text
+from engine.check.sources.text import NOWHERE, SourceText, Text
 
 
 class ShellCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +38,19 @@ class ShellState(msgspec.Struct):
         """Keep what all branches agree on."""
         first, *others = branches
         for name in {name for branch in branches for name in branch.variables}:
-            value = first.variables.get(name)
-            agree = all(name in b.variables and b.variables[name] == value for b in branches)
-            self.variables[name] = value if agree else None
+            self.variables[name] = _common(name, [one.variables.get(name) for one in branches])
         self.exported = set().union(*(branch.exported for branch in branches))
         self.folder = first.folder if all(b.folder == first.folder for b in others) else None
+
+
+def _common(name: str, values: list[Value]) -> Value:
+    """What all branches share; of arrays that some extend, the common beginning and a word that is not known."""
+    first = values[0]
+    if all(value == first for value in values):
+        return first
+    arrays = [value for value in values if isinstance(value, list)]
+    shortest = min(arrays, key=len, default=[])
+    if len(arrays) < len(values) or any(array[: len(shortest)] != shortest for array in arrays):
+        return None
+    written = f"${{{name}[@]}}"
+    return [*shortest, Text(written, (NOWHERE,) * len(written), (False,) * len(written), (name,), True)]
