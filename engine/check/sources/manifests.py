@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from engine.check.bounded_yaml import MAX_NODES, Node, child, documents, entries, items, scalar
+from engine.check.bounded_yaml import MAX_NODES, Node, child, documents, entries, items, place_of, scalar
+from engine.check.errors import SourceUnreadable
 from engine.check.records import Launch
 from engine.check.sources.containers import VLLM_IMAGE, bind, release_in
 from engine.check.sources.invocation import launches_in
@@ -16,6 +17,7 @@ from engine.check.sources.shell_state import ShellCommand
 from engine.check.sources.shell_strings import STARTS_SERVER
 from engine.check.sources.text import SourceText, Text, placed
 
+MAX_SERVERS = 256
 COMPOSE_VARIABLE = re.compile(r"\$\$|\$\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\}|\$(?P<bare>\w+)")
 KUBERNETES_VARIABLE = re.compile(r"\$\((?P<braced>[\w.-]+)\)")
 
@@ -52,6 +54,8 @@ def _of_document(source: SourceText, root: Node, folder: Path | None, home: str)
         if not keys & {"command", "args", "entrypoint"}:
             continue
         around = _surroundings(node, compose, host_paths, folder)
+        if len(found) > MAX_SERVERS:
+            raise SourceUnreadable(f"more than {MAX_SERVERS} servers in one file", place_of(node, source.name))
         for launch in launches_in(_commands(source, node, around, compose, home)):
             mounts = (*launch.mounts, *around.mounts)
             release = launch.release_hint or release_in([around.image])
