@@ -1,5 +1,6 @@
 """From a server's metrics to one sample. Names: sglang 0.4.6 to 0.5.23, srt/observability; vllm 0.33.0, v1/metrics."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -17,6 +18,7 @@ _KEPT = (
     "time_per_output_token_seconds_bucket",
 )  # fmt: skip
 _PREFIXES = tuple(f"{framework}:{name}".encode() for framework in ("sglang", "vllm") for name in _KEPT)
+ACCEPT_WINDOW_S = 30.0
 _RANK_LABELS = ("dp_rank", "engine")
 _RANK_GAUGES = (
     "num_running_reqs", "num_queue_reqs", "gen_throughput", "token_usage", "spec_accept_length",
@@ -44,6 +46,8 @@ class Reader:
     def __init__(self) -> None:
         self._first_token, self._between_tokens = Window(), Window()
         self._before: Counters | None = None
+        self._window: deque[Counters] = deque()
+        self._accept_length: float | None = None
         self.restarted = False
         """Whether the last poll showed totals that had fallen."""
         self.totals: Counters | None = None
@@ -63,13 +67,15 @@ class Reader:
         self.restarted = before is not None and _fell(before.generated, totals.generated)
         if self.restarted:
             before = None
+            self._window.clear()
+            self._accept_length = None
         ranks = _ranks(url, page, at)
         first = self._first_token.add(clock, merge_buckets(first_of(page, "time_to_first_token_seconds_bucket")))
         between = self._between_tokens.add(
             clock,
             merge_buckets(first_of(page, "inter_token_latency_seconds_bucket", "time_per_output_token_seconds_bucket")),
         )
-        length = _exact_accept_length(before, totals) or _mean([rank.accept_length for rank in ranks])
+        length = self._length(totals, ranks)
         sample = ServerSample(
             url=url,
             taken_at=at,
@@ -86,6 +92,22 @@ class Reader:
             itl_p95_s=quantile(between, 0.95),
         )
         return sample, mark_outliers(ranks) if len(ranks) > 1 else ()
+
+    def _length(self, totals: Counters, ranks: Sequence[ServerRank]) -> float | None:
+        """Tokens for each verification over the last half minute, held while the server idles.
+
+        Where there are counters the gauge is never used: it holds one log interval, and often reads 1.0 on a server
+        that went idle at accept length 1.8 (seen on real SGLang 0.5.17).
+        """
+        if totals.verifications is None:
+            return _mean([rank.accept_length for rank in ranks])
+        nothing = Counters(clock=totals.clock, generated=0.0, verifications=0.0, requests=0.0, accepted=0.0)
+        while len(self._window) > 1 and self._window[1].clock <= totals.clock - ACCEPT_WINDOW_S:
+            self._window.popleft()
+        before = self._window[0] if self._window else nothing
+        self._accept_length = _exact_accept_length(before, totals) or self._accept_length
+        self._window.append(totals)
+        return self._accept_length
 
 
 def accept_rate(length: float | None, draft_tokens: float | None) -> float | None:
@@ -140,9 +162,9 @@ def _counters(page: Page, clock: float) -> Counters:
     )
 
 
-def _exact_accept_length(before: Counters | None, now: Counters) -> float | None:
-    """Tokens for each verification since the last poll: exact, where the gauges hold one log interval."""
-    if before is None or not (verifications := _grown(before.verifications, now.verifications)):
+def _exact_accept_length(before: Counters, now: Counters) -> float | None:
+    """Tokens for each verification between two polls; `None` where none was made, or none of its requests has ended."""
+    if not (verifications := _grown(before.verifications, now.verifications)):
         return None
     if accepted := _grown(before.accepted, now.accepted):
         return 1 + accepted / verifications

@@ -119,7 +119,9 @@ vllm:time_to_first_token_seconds_bucket{{engine="0",le="+Inf",model_name="m"}} {
     assert (sample.accept_length, sample.tokens_per_s, sample.cache_hit_rate) == (2.6, 250, 0.25)
     assert sample.ttft_p95_s is not None and sample.ttft_p95_s <= 0.1
     rejected, _ = reader.read("u", page(300, 310, 1600, 20), 3, 3)
-    assert rejected.accept_length == 1.0
+    assert rejected.accept_length == 1.8, "the mean of the last half minute"
+    much_later, _ = reader.read("u", page(400, 310, 1700, 20), 40, 40)
+    assert much_later.accept_length == 1.0
 
 
 def test_a_restart_shows_in_totals_that_fell() -> None:
@@ -202,3 +204,21 @@ def test_no_bytes_upset_the_reader(noise: bytes) -> None:
     body = b"sglang:gen_throughput" + noise + b"\nsglang:num_running_reqs{} 1\nsglang:spec_" + noise + b" 1"
     sample, _ = Reader().read("u", body, 0, 0)
     assert sample.running_requests in (1, None)
+
+
+def test_a_server_that_went_idle_keeps_its_accept_length_whatever_the_gauge_says() -> None:
+    """Real SGLang 0.5.17 on an H200: lifetime mean 1.82, and a gauge that holds 1.0 from the last interval."""
+
+    def page(verified: int, generated: int, requests: int) -> bytes:
+        return f"""sglang:spec_accept_length{{model_name="m"}} 1.0
+sglang:num_running_reqs{{model_name="m"}} 0.0
+sglang:spec_verify_calls_total{{model_name="m"}} {verified}
+sglang:generation_tokens_total{{model_name="m"}} {generated}
+sglang:num_requests_total{{model_name="m"}} {requests}""".encode()
+
+    reader = Reader()
+    first, _ = reader.read("u", page(1000, 1850, 30), 0, 0)
+    assert first.accept_length == 1.82
+    for second in range(1, 60):
+        later, _ = reader.read("u", page(1000, 1850, 30), second, second)
+    assert later.accept_length == 1.82
