@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Sequence
@@ -52,14 +53,16 @@ async def _run(folder: StateFolder, parts: Sequence[Part]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, context.stopping.set)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    _announce(context)
+    announced = context.database()  # held open: as long as it is, no other file can get this one's inode number
     heartbeat = _heartbeat(folder.database_path.stat())
+    _announce(announced)
     log.info("engine %s started, pid %d", VERSION, os.getpid())
     tasks = [asyncio.create_task(supervise(part, context), name=part.name) for part in (*parts, heartbeat)]
     await context.stopping.wait()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    announced.close()
     database = context.database()
     forget_parts(database)
     write_stopped(database, time.time())
@@ -67,11 +70,10 @@ async def _run(folder: StateFolder, parts: Sequence[Part]) -> None:
     log.info("engine stopped")
 
 
-def _announce(context: EngineContext) -> None:
+def _announce(database: sqlite3.Connection) -> None:
     own = identify(os.getpid())
     assert own is not None
     now = time.time()
-    database = context.database()
     forget_parts(database)
     write_engine(
         database,
@@ -84,7 +86,6 @@ def _announce(context: EngineContext) -> None:
             heartbeat_at=now,
         ),
     )
-    database.close()
 
 
 def _heartbeat(announced_in: os.stat_result) -> Part:
