@@ -33,17 +33,24 @@ class View(msgspec.Struct, frozen=True):
 Look = Callable[[Any], View]
 
 
-def show(look: Look, *, as_json: bool, watch: bool) -> int:
-    """Print one look, or one each second until Ctrl-C. Starts the engine if none runs. Gives the exit code."""
+def show(look: Look, *, as_json: bool, watch: bool, plain: bool = False) -> int:
+    """Print one look, or one each second until Ctrl-C. Starts the engine if none runs. Gives the exit code.
+
+    `plain` prints, after the first look, only lines that were not in the one before.
+    """
     try:
         folder = state_folder()
         Client(folder).ensure_engine()
         with closing(open_database(folder.database_path)) as database:
             view = _first(look, database)
+            before: Sequence[str] = ()
             while watch:
-                _print(view, as_json, clear=not as_json and sys.stdout.isatty())
+                if plain and not as_json:
+                    _print_changed(view, before)
+                else:
+                    _print(view, as_json, clear=not as_json and sys.stdout.isatty())
                 time.sleep(REFRESH_S)
-                view = look(database)
+                before, view = view.lines, look(database)
             _print(view, as_json, clear=False)
             return view.exit_code
     except KeyboardInterrupt:
@@ -105,3 +112,9 @@ def _print(view: View, as_json: bool, *, clear: bool) -> None:
     if clear:
         click.clear()
     click.echo(to_json(view.value) if as_json else "\n".join(view.lines))
+
+
+def _print_changed(view: View, before: Sequence[str]) -> None:
+    for line in view.lines:
+        if line not in before:
+            click.echo(line)
