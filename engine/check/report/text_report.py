@@ -75,6 +75,11 @@ def _release_note(arguments: ServerArguments) -> str:
     return "" if table == arguments.release else f" (checked with the flags of {table})"
 
 
+def finding_lines(finding: Finding) -> list[Line]:
+    """One finding in full, in its severity's style."""
+    return list(_finding(finding, finding.severity))
+
+
 def _finding(finding: Finding, style: Style) -> Iterator[Line]:
     yield from wrapped(f"{finding.rule}: {finding.title}", 4, f"  {SIGNS[finding.severity]} ", style)
     yield from wrapped(finding.message, 4)
