@@ -38,8 +38,14 @@ BUNDLED_MTP = frozenset(
 
 RENAMED_MTP = frozenset(
     {"MiMoForCausalLM", "MiMoV2ForCausalLM", "MiMoV2FlashForCausalLM", "Step3p5ForCausalLM", "Qwen3NextForCausalLM"}
+    | {
+        "Step3p7ForConditionalGeneration",
+        "InklingForConditionalGeneration",
+        "BailingMoeV3ForCausalLM",
+        "ExaoneMoEForCausalLM",
+    }
     | {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5ForCausalLM"}
-    | {"Qwen3_5MoeForCausalLM", "LongcatFlashForCausalLM", "NemotronHForCausalLM", "ExaoneMoEForCausalLM"}
+    | {"Qwen3_5MoeForCausalLM", "LongcatFlashForCausalLM", "NemotronHForCausalLM"}
     | {"ExaoneMoeForCausalLM", "Ernie4_5_MoeForCausalLM", "Glm5NextForConditionalGeneration"}
     | {
         "GlmOcrForConditionalGeneration",

@@ -68,6 +68,8 @@ class Facts:
         if name is None:
             return None
         upper = name.upper()
+        if self.get("enable_return_aux_hidden_states") and self.draft_path is None:
+            return None  # states are returned, and nothing is drafted (sglang 0.5.23, validation_hook.py)
         if upper == "NEXTN":
             upper = "EAGLE"
         if upper == "EAGLE" and self.draft.family == "gemma4_assistant" and self.since("0.5.12"):
@@ -101,6 +103,8 @@ class Facts:
             return value if isinstance(value, int) else None
         names = ("speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens")
         if self.algorithm in EAGLE_LIKE | {"STANDALONE"} and all(self.get(one) is None for one in names):
+            if self.get("speculative_adaptive"):
+                return (None, 1, None)[place]
             wide = self.algorithm != "STANDALONE" and self.target.architecture in (
                 "LlamaForCausalLM",
                 "Grok1ForCausalLM",

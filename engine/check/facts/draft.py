@@ -146,4 +146,4 @@ def sglang_name(name: str) -> str:
 def _ids(value: object) -> list[int] | None:
     if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
         return None
-    return list(value) or None
+    return list(value)

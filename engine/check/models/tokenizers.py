@@ -8,6 +8,9 @@ import msgspec
 
 from engine.check.models.json_files import LARGEST_TOKENIZER, read_json_object
 
+VOCABULARY_DIGITS = 32
+"""The first so many digits of a fingerprint stand for vocabulary and added tokens, the rest for how text is cut."""
+
 
 def fingerprint(folder: Path) -> str | None:
     """A hash that is equal for tokenizers that cut text alike; `None` where the folder ships none.
@@ -19,21 +22,32 @@ def fingerprint(folder: Path) -> str | None:
     if path.is_file():
         content = read_json_object(path, LARGEST_TOKENIZER)
         model = content.get("model")
+        vocabulary = {"vocab": _part(model, "vocab"), "added": _added(content.get("added_tokens"))}
         parts = {
-            "vocab": _part(model, "vocab"),
-            "merges": [merge if isinstance(merge, str) else " ".join(merge) for merge in _part(model, "merges") or ()],
-            "added": sorted(
-                (str(token.get("content")), token.get("id")) for token in content.get("added_tokens") or ()
-            ),
+            "merges": _merges(_part(model, "merges")),
             "pre": content.get("pre_tokenizer"),
             "normalizer": content.get("normalizer"),
         }
-        return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+        return _digest(vocabulary)[:VOCABULARY_DIGITS] + _digest(parts)[:VOCABULARY_DIGITS]
     for name in ("tokenizer.model", "tiktoken.model", "vocab.json"):
         if (folder / name).is_file():
             with (folder / name).open("rb") as stream:
                 return f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
     return None
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+
+def _added(tokens: object) -> list[tuple[str, str]]:
+    listed = tokens if isinstance(tokens, list) else []
+    return sorted((str(one.get("content")), str(one.get("id"))) for one in listed if isinstance(one, dict))
+
+
+def _merges(merges: object) -> list[str]:
+    listed = merges if isinstance(merges, list) else []
+    return [" ".join(map(str, one)) if isinstance(one, list) else str(one) for one in listed]
 
 
 def _part(model: object, name: str) -> Any:

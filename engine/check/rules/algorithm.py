@@ -85,6 +85,8 @@ def algorithm_family_mismatch(facts: Facts) -> Iterator[Detail]:
         return
     words = FAMILY_WORDS[family]
     needed = NEEDS_OTHER_DRAFT.get(algorithm)
+    if algorithm == "DSPARK" and facts.draft_path == facts.get("model_path"):
+        return  # a DSpark head inside the target's checkpoint
     if needed is not None and family != needed:
         yield Detail(f"{algorithm} needs {FAMILY_WORDS[needed]}; this is {words}.", evidence, _suggest(facts))
     elif algorithm == "STANDALONE" and family != "causal":
@@ -145,7 +147,6 @@ def algorithm_case(facts: Facts) -> Iterator[Detail]:
         f"{name!r} is not in capitals. {message}",
         (facts.flag("speculative_algorithm", name.upper()),),
         Fix(text="write it in capitals", set_flags={"--speculative-algorithm": name.upper()}),
-        "error" if old else None,
     )
 
 

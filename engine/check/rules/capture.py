@@ -156,9 +156,14 @@ def capture_offset_by_release(facts: Facts) -> Iterator[Detail]:
     if facts.algorithm != "EAGLE3" or ids is None or facts.captures_final_states or target.layers is None:
         return
     known = facts.arguments is not None and facts.arguments.release_known
-    if target.architecture in OFFSET_ONLY_AFTER_ONE and ids[0] != 1 and (not facts.since("0.5.13") or not known):
+    if (
+        target.architecture in OFFSET_ONLY_AFTER_ONE
+        and ids
+        and ids[0] != 1
+        and (not facts.since("0.5.13") or not known)
+    ):
         boundary, before = "0.5.13", target.capture_for(ids, "0.5.12")
-    elif target.architecture == GPT_OSS and max(ids) == target.layers and not facts.since("0.5.20"):
+    elif target.architecture == GPT_OSS and max(ids, default=0) == target.layers and not facts.since("0.5.20"):
         boundary, before = "0.5.20", target.capture_for(ids, "0.5.19")
     else:
         return
@@ -179,7 +184,7 @@ def capture_offset_by_release(facts: Facts) -> Iterator[Detail]:
     source="sglang 0.5.23, model_executor/model_runner_components/spec_aux_hidden_state.py",
 )
 def aux_ids_in_wrong_place(facts: Facts) -> Iterator[Detail]:
-    """At the top level only, and not the default by chance."""
+    """At the top level only."""
     ids = facts.draft.top_level_ids
     if facts.algorithm != "EAGLE3" or ids is None or facts.draft.nested_ids is not None or facts.captures_final_states:
         return
@@ -206,9 +211,16 @@ def default_capture_shadow(facts: Facts) -> Iterator[Detail]:
         return
     nested = facts.draft.config.get("eagle_config")
     raw = nested.get("eagle_aux_hidden_state_layer_ids") if isinstance(nested, dict) else None
+    without_ids = isinstance(nested, dict) and raw is None and facts.draft.top_level_ids is None
     unreadable = (raw is not None and facts.draft.nested_ids is None) or (
         nested is not None and not isinstance(nested, dict)
     )
+    if without_ids and facts.draft.is_eagle3:
+        yield Detail(
+            "eagle_config is there, but names no layers: the target's default is captured, and nothing is logged.",
+            (facts.config_key("draft", IDS),),
+            Fix(text="write the layers that the draft was trained on into eagle_config"),
+        )
     if unreadable:
         yield Detail(
             "They are not a list of whole numbers: SGLang swallows the error and captures the default layers.",

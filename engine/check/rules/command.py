@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.check.facts.deployment import Facts
+from engine.check.facts.deployment import ALGORITHMS, Facts
 from engine.check.records import Evidence, Fix, FlagProblem
 from engine.check.rules.registry import Detail, rule
 
@@ -34,7 +34,9 @@ def flag_unknown(facts: Facts) -> Iterator[Detail]:
 def flag_value_invalid(facts: Facts) -> Iterator[Detail]:
     """Values that argparse refuses; a wrong algorithm has rules of its own."""
     for problem in _problems(facts, "invalid", "missing_value"):
-        own_rule = facts.named_algorithm is not None and "algo" in problem.spelled and problem.kind == "invalid"
+        name = facts.named_algorithm
+        small = name is not None and name != name.upper() and name.upper() in ALGORITHMS
+        own_rule = name is not None and not small and "algo" in problem.spelled and problem.kind == "invalid"
         if not own_rule:
             fix = Fix(text=f"did you mean {problem.nearest}?") if problem.nearest else None
             yield Detail(f"{problem.message}.", (_evidence(problem),), fix)
@@ -128,8 +130,10 @@ def _ignored_because(facts: Facts, name: str) -> str | None:
         return "NGRAM has no draft model"
     if algorithm == "NGRAM" and name in ("speculative_num_steps", "speculative_eagle_topk"):
         return "NGRAM sets it from its own flags"
-    if algorithm == "DFLASH" and name in ("speculative_num_steps", "speculative_eagle_topk"):
-        return None if facts.get(name) == 1 else "DFLASH sets it to 1"
+    if algorithm in ("DFLASH", "DSPARK") and name in ("speculative_num_steps", "speculative_eagle_topk"):
+        return None if facts.get(name) == 1 else f"{algorithm} sets it to 1"
+    if name == "speculative_draft_window_size" and algorithm not in ("EAGLE", "EAGLE3", "DFLASH"):
+        return f"not read for {facts.named_algorithm}"
     if name == "speculative_draft_window_size" and facts.draft.family == "eagle3_mla":
         return "the MLA draft class does not read it"
     return None

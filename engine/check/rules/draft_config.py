@@ -86,6 +86,8 @@ def draft_architecture_unknown(facts: Facts) -> Iterator[Detail]:
             evidence,
             Fix(text=f'write "{right}" into architectures, or use a checkpoint converted for SGLang'),
         )
+    elif known is None and draft.family in ("eagle", "mtp") and not facts.environment("SGLANG_EXTERNAL_MODEL_PACKAGE"):
+        yield Detail(f"{draft.architecture} is no class of SGLang up to 0.5.23: the start fails.", evidence)
     elif known is not None and draft.is_eagle3 and version_key(known.since) > version_key(facts.release):
         message = f"{draft.architecture} came with SGLang {known.since}; this is {facts.release}."
         yield Detail(message, evidence, Fix(text=f"use SGLang {known.since} or later"))

@@ -208,4 +208,6 @@ def _expected(facts: Facts, name: str) -> Any:
 
 
 def _last(path: str) -> str:
-    return path.rstrip("/").rsplit("/", 1)[-1]
+    """The last part of a path; of a snapshot in the hub's cache, the repository's name."""
+    cached = re.search(r"models--(?:[^/]*--)?([^/]+)/snapshots/", path)
+    return cached[1] if cached else path.rstrip("/").rsplit("/", 1)[-1]

@@ -40,7 +40,7 @@ def draft_path_missing(facts: Facts) -> Iterator[Detail]:
 
 @rule(
     "draft-path-redundant",
-    "warning",
+    "info",
     "The target bundles its MTP layers; the draft path is not needed",
     explanation="With EAGLE or NEXTN these targets use the MTP layers of their own checkpoint. SGLang's own log says the "
     "same of EAGLE-3 drafts on such targets, where it is wrong.",
@@ -48,12 +48,14 @@ def draft_path_missing(facts: Facts) -> Iterator[Detail]:
 )
 def draft_path_redundant(facts: Facts) -> Iterator[Detail]:
     """An MTP path on a target that has MTP built in."""
-    if facts.algorithm == "EAGLE" and facts.draft.family == "mtp" and facts.target.architecture in BUNDLED_MTP:
+    bundled = facts.draft.family == "mtp" or (
+        facts.draft_path is not None and facts.draft_path == facts.get("model_path")
+    )
+    if facts.algorithm == "EAGLE" and bundled and facts.target.architecture in BUNDLED_MTP:
         yield Detail(
             "The target loads its own MTP layers where no path is given.",
             (facts.flag("speculative_draft_model_path"),),
             Fix(text="leave the path away", drop_flags=("--speculative-draft-model-path",)),
-            "info",
         )
 
 
@@ -126,7 +128,9 @@ def eagle3_target_unsupported(facts: Facts) -> Iterator[Detail]:
 
 def _bundles_mtp(facts: Facts) -> bool:
     layers = facts.target.config.get("num_nextn_predict_layers", facts.target.config.get("mtp_num_hidden_layers"))
-    return facts.target.architecture in BUNDLED_MTP | RENAMED_MTP or bool(layers)
+    if isinstance(layers, int):
+        return layers > 0
+    return facts.target.architecture in BUNDLED_MTP | RENAMED_MTP
 
 
 def _same(one: str, other: str) -> bool:

@@ -79,9 +79,9 @@ def rejection_sampling_conflict(facts: Facts) -> Iterator[Detail]:
     if name is None or facts.algorithm is None:
         return
     if facts.algorithm not in ("EAGLE", "EAGLE3"):
-        if name == "speculative_use_rejection_sampling":
+        if name == "speculative_use_rejection_sampling" or facts.algorithm not in ("DFLASH", "DSPARK"):
             yield Detail(
-                f"{facts.named_algorithm} has no rejection sampling.",
+                f"{facts.named_algorithm} knows neither rejection sampling nor block verification.",
                 (facts.flag(name), facts.flag("speculative_algorithm")),
             )
         return

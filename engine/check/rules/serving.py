@@ -76,7 +76,7 @@ def running_requests_capped(facts: Facts) -> Iterator[Detail]:
 
 @rule(
     "overlap-disabled",
-    "info",
+    "warning",
     "Overlap scheduling is off",
     explanation="Overlap hides the scheduler's work behind the GPU's. With speculation it is off up to 0.5.3, off without "
     f"{SPEC_V2}=1 in 0.5.4 to 0.5.10, and off wherever --disable-overlap-schedule is given.",
@@ -88,13 +88,30 @@ def overlap_disabled(facts: Facts) -> Iterator[Detail]:
         return
     if facts.get("disable_overlap_schedule"):
         fix = Fix(text="leave it away", drop_flags=("--disable-overlap-schedule",))
-        yield Detail("--disable-overlap-schedule is given.", (facts.flag("disable_overlap_schedule"),), fix, "warning")
+        yield Detail("--disable-overlap-schedule is given.", (facts.flag("disable_overlap_schedule"),), fix)
     elif facts.since("0.5.4") and not facts.since("0.5.11") and not facts.switched_on(SPEC_V2):
         yield Detail(
             f"SGLang {facts.release} overlaps with speculation only with {SPEC_V2}=1.",
             (Evidence(what=SPEC_V2, expected="1", found=facts.environment(SPEC_V2)),),
             Fix(text="set it (top-k 1 only)", set_environment={SPEC_V2: "1"}),
+            "info",
         )
+    elif not facts.since("0.5.4"):
+        yield Detail(
+            f"SGLang {facts.release} never overlaps with speculation.",
+            (facts.flag("speculative_algorithm"),),
+            None,
+            "info",
+        )
+    elif not facts.since("0.5.13") and (facts.top_k or 1) > 1:
+        yield Detail(
+            f"SGLang {facts.release} falls back to the worker without overlap at top-k {facts.top_k}.",
+            (facts.flag("speculative_eagle_topk", "1"),),
+            None,
+            "info",
+        )
+    elif facts.get("device") == "cpu":
+        yield Detail("On a CPU there is no overlap with speculation.", (facts.flag("device"),), None, "info")
 
 
 @rule(
@@ -106,13 +123,13 @@ def overlap_disabled(facts: Facts) -> Iterator[Detail]:
 )
 def spec_v2_variable_ignored(facts: Facts) -> Iterator[Detail]:
     """By release and top-k."""
-    if not facts.switched_on(SPEC_V2) or facts.algorithm is None:
+    if facts.environment(SPEC_V2) is None or facts.algorithm is None:
         return
     evidence = (Evidence(what=SPEC_V2, found=facts.environment(SPEC_V2)),)
     fix = Fix(text="unset it", drop_environment=(SPEC_V2,))
     if facts.since("0.5.14"):
         yield Detail(f"SGLang {facts.release} does not read it.", evidence, fix, "info")
-    elif facts.since("0.5.4") and not facts.since("0.5.11") and (facts.top_k or 1) > 1:
+    elif facts.switched_on(SPEC_V2) and facts.since("0.5.4") and not facts.since("0.5.11") and (facts.top_k or 1) > 1:
         yield Detail(f"SGLang {facts.release} refuses it with top-k {facts.top_k}.", evidence, fix)
 
 

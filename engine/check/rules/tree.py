@@ -8,6 +8,8 @@ from engine.check.rules.registry import Detail, rule
 
 STEPS, TOP_K, TOKENS = "speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens"
 TREE = EAGLE_LIKE | {"STANDALONE"}
+BLOCK_SIZE = {"DFLASH": ("speculative_dflash_block_size", 0), "DSPARK": ("speculative_dspark_block_size", 1)}
+"""The flag with the block's size, and how many more draft tokens there are."""
 
 
 @rule(
@@ -20,9 +22,11 @@ TREE = EAGLE_LIKE | {"STANDALONE"}
 )
 def partial_tree_params(facts: Facts) -> Iterator[Detail]:
     """A mixture that fails at start."""
-    if facts.algorithm not in TREE:
-        return
     steps, top_k, tokens = (facts.get(name) for name in (STEPS, TOP_K, TOKENS))
+    if facts.algorithm in BLOCK_SIZE:
+        yield from _block_contradiction(facts, tokens)
+    if facts.algorithm not in TREE - {"FROZEN_KV_MTP"} or facts.get("speculative_adaptive"):
+        return
     evidence = tuple(facts.flag(name) for name in (STEPS, TOP_K, TOKENS))
     fix = Fix(text="give all three, or none of them")
     if steps is None and (top_k is not None or tokens is not None):
@@ -123,3 +127,16 @@ def adaptive_switched_off(facts: Facts) -> Iterator[Detail]:
         reasons.append("multi-layer EAGLE is on")
     if reasons:
         yield Detail(f"It is switched off: {', '.join(reasons)}.", (facts.flag("speculative_adaptive"),))
+
+
+def _block_contradiction(facts: Facts, tokens: object) -> Iterator[Detail]:
+    """DFLASH: as many draft tokens as the block has; DSPARK: one more. Two flags that disagree stop the start."""
+    name, more = BLOCK_SIZE[facts.algorithm or ""]
+    block = facts.get(name)
+    if isinstance(block, int) and isinstance(tokens, int) and tokens != block + more:
+        yield Detail(
+            f"{facts.algorithm} with a block of {block} has {block + more} draft tokens; {tokens} are asked for, and the "
+            "start fails.",
+            (facts.flag(TOKENS, str(block + more)), facts.flag(name)),
+            Fix(text="leave the number of draft tokens away", drop_flags=("--speculative-num-draft-tokens",)),
+        )

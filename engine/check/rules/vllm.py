@@ -65,11 +65,14 @@ def vllm_widths_differ(facts: Facts) -> Iterator[Detail]:
     "The same layer ids mean other layers in SGLang and vLLM",
     explanation="SGLang adds 1 to the ids of a draft's config, vLLM does not: a draft moved between them is shifted by one layer.",
     source="vllm pull 43671; sglang 0.5.23, set_eagle3_layers_to_capture",
-    framework="vllm",
+    framework="any",
 )
 def engine_offset(facts: Facts) -> Iterator[Detail]:
-    """Ids in SGLang's place, served by vLLM."""
+    """The usual layers, written in the other engine's way."""
     ids = facts.draft.nested_ids
+    if facts.is_sglang:
+        yield from _written_for_vllm(facts)
+        return
     if (
         ids is not None
         and facts.target.layers is not None
@@ -86,3 +89,15 @@ def engine_offset(facts: Facts) -> Iterator[Detail]:
 def _config(facts: Facts) -> Mapping[str, Any]:
     found = facts.get("speculative_config")
     return found if isinstance(found, Mapping) else {}
+
+
+def _written_for_vllm(facts: Facts) -> Iterator[Detail]:
+    ids, layers = facts.draft.nested_ids, facts.target.layers
+    if ids is None or layers is None or facts.captured is None or ids != [2, layers // 2, layers - 3]:
+        return
+    if facts.captured != ids:
+        yield Detail(
+            f"{ids} is vLLM's way to write the usual layers; SGLang takes the states before layers {facts.captured}.",
+            (facts.config_key("draft", "eagle_config"),),
+            Fix(text=f"if the draft was trained for vLLM's reading, write {[one - 1 for one in ids]}"),
+        )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from engine.check.facts.deployment import Facts
+from engine.check.models.tokenizers import VOCABULARY_DIGITS
 from engine.check.records import Evidence, Fix, Severity
 from engine.check.rules.registry import Detail, rule
 
@@ -137,7 +138,7 @@ def draft_head_mismatch(facts: Facts) -> Iterator[Detail]:
 def tied_draft_head(facts: Facts) -> Iterator[Detail]:
     """Tied, though there is a head of its own or a smaller vocabulary."""
     draft = facts.draft
-    if facts.algorithm != "EAGLE3" or draft.family not in ("eagle3_llama", "eagle3_as_llama"):
+    if facts.algorithm != "EAGLE3" or not draft.is_eagle3:
         return
     if draft.config.get("tie_word_embeddings") is not True:
         return
@@ -171,9 +172,10 @@ def tokenizer_mismatch(facts: Facts) -> Iterator[Detail]:
         or (one.split(":")[0] != other.split(":")[0] and ":" in one + other)
     ):
         return
-    severity: Severity | None = None if facts.algorithm == "STANDALONE" else "warning"
+    same_vocabulary = one[:VOCABULARY_DIGITS] == other[:VOCABULARY_DIGITS]
+    severity: Severity | None = None if facts.algorithm == "STANDALONE" and not same_vocabulary else "warning"
     yield Detail(
-        "Their tokenizers differ in vocabulary, merges or added tokens.",
+        f"Their tokenizers differ in {'merges or normalisation' if same_vocabulary else 'vocabulary or added tokens'}.",
         (
             Evidence(what=f"{target.folder}: tokenizer", found=one[:16]),
             Evidence(what=f"{draft.folder}: tokenizer", found=other[:16]),

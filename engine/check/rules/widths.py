@@ -20,7 +20,7 @@ def fc_bypassed(facts: Facts) -> Iterator[Detail]:
     draft, handed = facts.draft, facts.handed_width
     if handed is None or not draft.is_eagle3 or not draft.has_fc or draft.hidden_size is None:
         return
-    if draft.wants_final_states and facts.algorithm == "EAGLE3":
+    if draft.wants_final_states:
         return
     embedding = facts.target.hidden_size if draft.shares_embeddings else draft.hidden_size
     if handed == embedding:
