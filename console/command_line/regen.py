@@ -11,7 +11,7 @@ import click
 
 from console.command_line.live_view import ask, could_not, show, to_json
 from console.command_line.regen_views import look_at, look_at_all
-from engine.client import EngineUnavailable
+from engine.client import Client, CommandRefused, EngineUnavailable
 from state.database import open_database
 from state.errors import StateError
 from state.folder import state_folder
@@ -79,16 +79,15 @@ def start(
         "sampling": {key: value for key, value in sampling.items() if value is not None},
         "limit": limit,
     }
-    started: dict[str, Any] = {}
-
-    def said(answer: dict[str, Any]) -> str:
-        started.update(answer)
-        return f"{answer['name']} has started as job {answer['job_id']}\nalula regen status {answer['name']} --watch"
-
-    code = ask("regen.start", arguments, as_json=as_json, said=said)
-    if code == 0 and wait:
-        code = _wait(started["name"])
-    sys.exit(code)
+    try:
+        client = Client(state_folder())
+        client.ensure_engine()
+        answer = client.ask("regen.start", arguments)
+        said = f"{answer['name']} has started as job {answer['job_id']}\nalula regen status {answer['name']} --watch"
+        click.echo(to_json(answer) if as_json else said)
+        sys.exit(_wait(answer["name"]) if wait else 0)
+    except (StateError, EngineUnavailable, CommandRefused) as error:
+        sys.exit(could_not(error, as_json=as_json))
 
 
 @regen.command("list")

@@ -32,6 +32,11 @@ class ServerGate:
         self._wait_s = FIRST_WAIT_S
         self._asking: asyncio.Task[None] | None = None
 
+    def check(self) -> None:
+        """Raise what ended the asking for the server, which would else leave the gate shut for ever."""
+        if self._asking is not None and self._asking.done() and not self._asking.cancelled():
+            self._asking.result()
+
     async def passed(self) -> None:
         """Wait until the server is there."""
         await self._open.wait()

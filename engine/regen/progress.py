@@ -75,7 +75,7 @@ class Progress:
             taken_at=wall_time,
             done=self.done,
             failed=sum(self.failed.values()),
-            failed_by_kind=self.failed,
+            failed_by_kind=dict(self.failed),
             in_flight=len(self.in_flight),
             completion_tokens=self.completion_tokens,
             tokens_per_s_now=self._speed_now(now),

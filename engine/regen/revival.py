@@ -10,17 +10,20 @@ from engine.regen.requests import launch_worker
 from state.jobs import read_job
 from state.records.jobs import ENDED, Job
 from state.records.regeneration import Regeneration
-from state.regenerations import read_regenerations, set_state
+from state.regenerations import latest_progress, read_regenerations, set_state
 
 LOOK_S = 1.0
 QUICK_DEATH_S = 30.0
 QUICK_DEATHS_ALLOWED = 5
 
+Deaths = dict[int, tuple[int, int]]
+"""Run to how often in a row its worker died quickly without an outcome more, and the outcomes at the last death."""
+
 
 async def revive_regenerations(context: EngineContext) -> None:
     """Look every second for runs that should be at work and are not."""
     database = context.database()
-    quick_deaths: dict[int, int] = {}
+    quick_deaths: Deaths = {}
     try:
         while True:
             for run in read_regenerations(database):
@@ -31,9 +34,7 @@ async def revive_regenerations(context: EngineContext) -> None:
         database.close()
 
 
-def look_after(
-    database: sqlite3.Connection, context: EngineContext, run: Regeneration, quick_deaths: dict[int, int]
-) -> None:
+def look_after(database: sqlite3.Connection, context: EngineContext, run: Regeneration, quick_deaths: Deaths) -> None:
     """Launch a worker for a run whose last one is dead, unless the operator stopped it or it dies at once each time."""
     job = read_job(database, run.job_id or 0)
     if job is None or job.state not in ENDED:
@@ -42,7 +43,7 @@ def look_after(
     try:
         if job.state == "stopped":
             set_state(database, run.id, "paused", f"its job was stopped; alula regen resume {run.name}")
-        elif _too_often(job, run, quick_deaths):
+        elif _too_often(database, job, run, quick_deaths):
             remedy = f"see alula jobs logs {job.id}, then alula regen resume {run.name}"
             set_state(database, run.id, "failed", f"its worker dies each time: {job.reason or job.state}; {remedy}")
         else:
@@ -54,7 +55,11 @@ def look_after(
     context.jobs_changed.set()
 
 
-def _too_often(job: Job, run: Regeneration, quick_deaths: dict[int, int]) -> bool:
+def _too_often(database: sqlite3.Connection, job: Job, run: Regeneration, quick_deaths: Deaths) -> bool:
     lived_s = (job.ended_at or 0.0) - (job.started_at or job.created_at)
-    quick_deaths[run.id] = quick_deaths.get(run.id, 0) + 1 if lived_s < QUICK_DEATH_S else 0
-    return quick_deaths[run.id] > QUICK_DEATHS_ALLOWED
+    progress = latest_progress(database, run.id)
+    outcomes = progress.done + progress.failed if progress else 0
+    deaths, before = quick_deaths.get(run.id, (0, 0))
+    quick = lived_s < QUICK_DEATH_S and outcomes <= before
+    quick_deaths[run.id] = (deaths + 1 if quick else 0, outcomes)
+    return quick_deaths[run.id][0] > QUICK_DEATHS_ALLOWED

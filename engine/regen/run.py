@@ -17,6 +17,9 @@ FETCHED = 512
 WRITTEN_TOGETHER = 256
 GATHER_S = 0.25
 DISK_AGAIN_S = 5.0
+STOP_STORES_S = 8.0
+"""How long a stop waits for answers in memory to be stored: well within the grace time of a job."""
+
 log = logging.getLogger(__name__)
 
 Result = Answer | Failure
@@ -38,7 +41,10 @@ class Run:
         self._results: asyncio.Queue[Result] = asyncio.Queue(maxsize=2 * WRITTEN_TOGETHER)
 
     async def work(self, stopping: asyncio.Event) -> None:
-        """Go on until every sample has an outcome, `stopping` is set, or the server changed. Then all is on disk."""
+        """Go on until every sample has an outcome, `stopping` is set, or the server changed. Then all is on disk.
+
+        Only a stop while nothing can be stored drops answers: they are asked again when the run goes on.
+        """
         slots = [asyncio.create_task(self._slot()) for _ in range(self.plan.concurrency)]
         writer = asyncio.create_task(self._write())
         feeder = asyncio.create_task(self._feed())
@@ -54,15 +60,27 @@ class Run:
             for task in (feeder, *slots, watch):
                 task.cancel()
             await asyncio.gather(feeder, *slots, watch, everything, return_exceptions=True)
-            if not writer.done():
-                await self._results.join()
-            writer.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
+            await self._store_the_rest(writer, stopping)
             self._reader.close()
             self._writer.close()
+        if writer.done() and not writer.cancelled():
+            writer.result()
+
+    async def _store_the_rest(self, writer: asyncio.Task[None], stopping: asyncio.Event) -> None:
+        joined = asyncio.create_task(self._results.join())
+        stopped = asyncio.create_task(stopping.wait())
+        await asyncio.wait([joined, stopped, writer], return_when=asyncio.FIRST_COMPLETED)
+        if not writer.done():
+            await asyncio.wait([joined, writer], timeout=STOP_STORES_S, return_when=asyncio.FIRST_COMPLETED)
+        if not joined.done():
+            log.error("answers in memory could not be stored and will be asked again: %s", self.disk_problem)
+        for task in (joined, stopped, writer):
+            task.cancel()
+        await asyncio.gather(joined, stopped, writer, return_exceptions=True)
 
     async def _watch(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set() and self.gate.model_changed is None:
+            self.gate.check()
             self.progress.hold(bool(self.gate.message))
             await asyncio.sleep(0.1)
 

@@ -95,7 +95,7 @@ class ChatServer:
             if status != 200:
                 raise ServerDown(f"{self.url}/v1/models answers {status}")
             return str(msgspec.json.decode(body, type=_Models).data[0]["id"])
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
             raise ServerDown(f"{self.url} does not answer: {describe(error)}") from error
         except (msgspec.DecodeError, IndexError, KeyError, Unanswered) as error:
             raise ServerDown(f"{self.url}/v1/models is not what SGLang or vLLM answers") from error
@@ -111,7 +111,7 @@ class ChatServer:
         try:
             async with asyncio.timeout(self.limit_s):  # also for a body that trickles for ever
                 status, headers, body = await self._send("POST", "/v1/chat/completions", msgspec.json.encode(asked))
-        except (httpx.HTTPError, OSError, TimeoutError) as error:
+        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
             raise self._failed(error) from error
         if status != 200:
             raise _refused(status, headers, body)

@@ -14,6 +14,7 @@ from engine.regen.reading import read_samples
 from engine.regen.records import Answer, Failure, Message, Rejection, Sample, Tally
 
 FILE_NAME = "answers.sqlite"
+BUSY_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, records INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS sample (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
@@ -35,9 +36,11 @@ class Store:
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         path = folder / FILE_NAME
         if read_only:
-            self.database = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30, isolation_level=None)
+            self.database = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S, isolation_level=None
+            )
         else:
-            self.database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self.database = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.executescript(_SCHEMA)
@@ -73,10 +76,10 @@ class Store:
                 else:
                     total += self._add(found, path, line, prefix)
             self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
+            self.database.execute("COMMIT")
         except BaseException:
-            self.database.execute("ROLLBACK")
+            self._roll_back()
             raise
-        self.database.execute("COMMIT")
 
     def pending(self, after: int, count: int) -> list[tuple[int, Sample]]:
         """The next samples without an outcome, by number."""
@@ -91,10 +94,10 @@ class Store:
         try:
             for result in results:
                 self._write(result)
+            self.database.execute("COMMIT")
         except BaseException:
-            self.database.execute("ROLLBACK")
+            self._roll_back()
             raise
-        self.database.execute("COMMIT")
 
     def forget_failures(self, kind: str | None = None) -> int:
         """Make failed samples pending again; returns how many."""
@@ -148,6 +151,10 @@ class Store:
     def sources(self) -> list[tuple[str, str, int]]:
         """Path, SHA-256 and record count of each input."""
         return self.database.execute("SELECT path, sha256, records FROM source ORDER BY rowid").fetchall()
+
+    def _roll_back(self) -> None:
+        if self.database.in_transaction:  # where the disk is full SQLite may have done it already
+            self.database.execute("ROLLBACK")
 
     def _add(self, sample: Sample, path: Path, line: int, prefix: str) -> int:
         named = msgspec.structs.replace(sample, id=prefix + sample.id)

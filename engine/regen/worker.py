@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from engine.regen.export import export_run
 from engine.regen.plan import PlanError, lock_run, read_plan, take_in_inputs
 from engine.regen.records import Plan
@@ -24,7 +26,7 @@ from state.database import open_database
 from state.errors import StateError
 from state.folder import state_folder
 from state.outside_text import plain_line
-from state.records.regeneration import RegenerationState
+from state.records.regeneration import RegenerationProgress, RegenerationState
 from state.regenerations import by_folder, set_message, set_state, set_totals, write_progress
 
 REPORT_S = 1.0
@@ -51,7 +53,7 @@ class Reporter:
             if self.run_id:
                 write(self._database, self.run_id)
             self._complained = False
-        except (sqlite3.Error, StateError) as error:
+        except (sqlite3.Error, StateError, OSError) as error:
             self._database = None
             if not self._complained:
                 log.error("cannot report progress: %s (the run goes on)", error)
@@ -71,6 +73,9 @@ def work(folder: Path) -> int:
     except PlanError as error:
         log.error("%s", error)
         return 3
+    except OSError as error:
+        reporter.state("failed", f"cannot work in {folder}: {error}")
+        return 2
     try:
         plan = read_plan(folder)
         _take_in(folder, plan, reporter)
@@ -114,15 +119,14 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
     server = ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency)
     run = Run(folder, plan, server)
     run.gate.shut(f"asking {plan.server_url} for its model")
-    report = asyncio.create_task(_report(run, reporter))
+    ended = asyncio.Event()
+    report = asyncio.create_task(_report(run, reporter, ended))
     try:
         await run.work(stopping)
     finally:
-        report.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await report
+        ended.set()
+        await report
         await server.close()
-        await asyncio.to_thread(_write_report, run, reporter)
     if run.gate.model_changed is not None:
         return (
             f"{plan.server_url} now serves {run.gate.model_changed}, the run began with {plan.model}: "
@@ -132,17 +136,21 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
     return f"stopped with {left} to go; alula regen resume {plan.name}" if left else None
 
 
-async def _report(run: Run, reporter: Reporter) -> None:
-    while True:
-        await asyncio.to_thread(_write_report, run, reporter)
-        await asyncio.sleep(REPORT_S)
+async def _report(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
+    """Report each second, and once more at the end. Never cancelled: a write under way would land after the end."""
+    last = False
+    while not last:
+        last = ended.is_set()
+        message = run.disk_problem or (f"waiting: {run.gate.message}" if run.gate.message else "")
+        await asyncio.to_thread(_write_report, run.progress.report(0, time.time()), message, reporter)
+        if not last:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), REPORT_S)
 
 
-def _write_report(run: Run, reporter: Reporter) -> None:
-    message = run.disk_problem or (f"waiting: {run.gate.message}" if run.gate.message else "")
-
+def _write_report(progress: RegenerationProgress, message: str, reporter: Reporter) -> None:
     def write(database: sqlite3.Connection, run_id: int) -> None:
-        write_progress(database, run.progress.report(run_id, time.time()))
+        write_progress(database, msgspec.structs.replace(progress, run_id=run_id))
         set_message(database, run_id, plain_line(message, 500))
 
     reporter.tell(write)
