@@ -38,7 +38,7 @@ class ListingScreen(FrameScreen):
 
     def compose_body(self) -> ComposeResult:
         """The filter, hidden until it is asked for, and the table."""
-        yield Input(placeholder="text to match; ! before it inverts; Esc ends", id="filter")
+        yield Input(placeholder="text to match; ! before it inverts; Esc ends", id="filter", compact=True)
         yield self.make_table()
 
     def on_mount(self) -> None:
