@@ -1,0 +1,357 @@
+"""Public targets with public drafts, as they are served: no error is found in any."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+
+from engine.check.rules import findings
+from tests.check.pairs import Config, deployment, eagle3_tensors, model
+
+TREE = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
+SERVE = "python3 -m sglang.launch_server --model-path {target} --speculative-algorithm"
+WITH_DRAFT = "--speculative-draft-model-path {draft}"
+EAGLE3 = f"{SERVE} EAGLE3 {WITH_DRAFT} {TREE}"
+
+
+class Shape(NamedTuple):
+    """Dimensions of a public target (config.json of its repository; SpecForge's configs)."""
+
+    architecture: str
+    kind: str
+    hidden: int
+    layers: int
+    vocab: int
+    heads: int
+    kv_heads: int
+    positions: int
+    since: str
+    nested: bool = False
+    extra: Mapping[str, Any] = MappingProxyType({})
+
+
+MLA: Config = {
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+}
+FP8: Config = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+TARGETS = {
+    "Llama-3.1-8B": Shape("LlamaForCausalLM", "llama", 4096, 32, 128256, 32, 8, 131072, "0.4.6"),
+    "Llama-3.2-1B": Shape(
+        "LlamaForCausalLM", "llama", 2048, 16, 128256, 32, 8, 131072, "0.4.6", False, {"tie_word_embeddings": True}
+    ),
+    "Llama-3.3-70B": Shape("LlamaForCausalLM", "llama", 8192, 80, 128256, 64, 8, 131072, "0.4.6"),
+    "Qwen2.5-7B": Shape("Qwen2ForCausalLM", "qwen2", 3584, 28, 152064, 28, 4, 32768, "0.5.2"),
+    "Qwen3-4B": Shape("Qwen3ForCausalLM", "qwen3", 2560, 36, 151936, 32, 8, 40960, "0.4.9"),
+    "Qwen3-8B": Shape("Qwen3ForCausalLM", "qwen3", 4096, 36, 151936, 32, 8, 40960, "0.4.9"),
+    "Qwen3-14B": Shape("Qwen3ForCausalLM", "qwen3", 5120, 40, 151936, 40, 8, 40960, "0.4.9"),
+    "Qwen3-32B": Shape("Qwen3ForCausalLM", "qwen3", 5120, 64, 151936, 64, 8, 40960, "0.4.9"),
+    "Qwen3-30B-A3B": Shape("Qwen3MoeForCausalLM", "qwen3_moe", 2048, 48, 151936, 32, 4, 40960, "0.4.9"),
+    "Qwen3-235B-A22B": Shape("Qwen3MoeForCausalLM", "qwen3_moe", 4096, 94, 151936, 64, 4, 40960, "0.4.9"),
+    "Qwen3-Coder-480B-FP8": Shape(
+        "Qwen3MoeForCausalLM", "qwen3_moe", 6144, 62, 151936, 96, 8, 262144, "0.4.9", False, FP8
+    ),
+    "Qwen3-Next-80B": Shape("Qwen3NextForCausalLM", "qwen3_next", 2048, 48, 151936, 16, 2, 262144, "0.5.9"),
+    "Qwen3.5-35B-A3B": Shape(
+        "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe", 2048, 40, 248320, 16, 2, 262144, "0.5.13", True
+    ),
+    "Qwen3-VL-30B": Shape(
+        "Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe", 2048, 48, 151936, 32, 4, 262144, "0.5.12", True
+    ),
+    "gpt-oss-20b": Shape("GptOssForCausalLM", "gpt_oss", 2880, 24, 201088, 64, 8, 131072, "0.5.2"),
+    "gpt-oss-120b": Shape("GptOssForCausalLM", "gpt_oss", 2880, 36, 201088, 64, 8, 131072, "0.5.2"),
+    "DeepSeek-V3": Shape(
+        "DeepseekV3ForCausalLM",
+        "deepseek_v3",
+        7168,
+        61,
+        129280,
+        128,
+        128,
+        163840,
+        "0.5.5",
+        False,
+        {**MLA, **FP8, "num_nextn_predict_layers": 1},
+    ),
+    "DeepSeek-V3.2": Shape(
+        "DeepseekV32ForCausalLM", "deepseek_v32", 7168, 61, 129280, 128, 128, 163840, "0.5.5", False, {**MLA, **FP8}
+    ),
+    "Kimi-K2": Shape(
+        "DeepseekV3ForCausalLM",
+        "kimi_k2",
+        7168,
+        61,
+        163840,
+        64,
+        64,
+        131072,
+        "0.5.5",
+        False,
+        {**MLA, **FP8, "num_nextn_predict_layers": 0},
+    ),
+    "Kimi-K2.5": Shape(
+        "KimiK25ForConditionalGeneration", "kimi_k25", 7168, 61, 163840, 64, 64, 262144, "0.5.10", True, MLA
+    ),
+    "GLM-4.5-Air": Shape("Glm4MoeForCausalLM", "glm4_moe", 4096, 46, 151552, 96, 8, 131072, "0.5.5"),
+    "GLM-4.6": Shape("Glm4MoeForCausalLM", "glm4_moe", 5120, 92, 151552, 96, 8, 202752, "0.5.5"),
+    "GLM-4.7-Flash": Shape(
+        "Glm4MoeLiteForCausalLM", "glm4_moe_lite", 2048, 47, 154880, 20, 20, 202752, "0.5.8", False, MLA
+    ),
+    "GLM-5": Shape("GlmMoeDsaForCausalLM", "glm_moe_dsa", 6144, 78, 154880, 64, 64, 202752, "0.5.9", False, MLA),
+    "MiniMax-M2": Shape("MiniMaxM2ForCausalLM", "minimax_m2", 3072, 62, 200064, 48, 8, 196608, "0.5.6", False, FP8),
+    "MiniMax-M3-VL": Shape(
+        "MiniMaxM3SparseForConditionalGeneration", "minimax_m3_vl", 6144, 60, 200064, 64, 4, 524288, "0.5.18", True
+    ),
+    "Llama-4-Scout": Shape(
+        "Llama4ForConditionalGeneration", "llama4", 5120, 48, 202048, 40, 8, 10485760, "0.4.9", True
+    ),
+    "Phi-3.5-mini": Shape("Phi3ForCausalLM", "phi3", 3072, 32, 32064, 32, 32, 131072, "0.4.6"),
+    "Mistral-7B": Shape("MistralForCausalLM", "mistral", 4096, 32, 32768, 32, 8, 32768, "0.4.6"),
+    "gemma-3-27b": Shape("Gemma3ForConditionalGeneration", "gemma3", 5376, 62, 262208, 32, 16, 131072, "0.5.12", True),
+}
+RELEASES = ("0.5.9", "0.5.10", "0.5.11", "0.5.12", "0.5.13", "0.5.16", "0.5.20", "0.5.22", "0.5.23", None)
+FORMS = ("ids", "no ids", "shared head", "no weights", "whole vocabulary")
+
+
+def target_config(shape: Shape, **more: Any) -> Config:
+    text: Config = {
+        "model_type": shape.kind, "hidden_size": shape.hidden, "num_hidden_layers": shape.layers,
+        "vocab_size": shape.vocab, "num_attention_heads": shape.heads, "num_key_value_heads": shape.kv_heads,
+        "max_position_embeddings": shape.positions, "torch_dtype": "bfloat16", "rope_theta": 1000000.0, **shape.extra,
+    }  # fmt: skip
+    outer = {"architectures": [shape.architecture], "model_type": shape.kind, **more}
+    vision = {"hidden_size": 1152, "num_hidden_layers": 27, "vocab_size": 1}
+    return (
+        {**outer, "tie_word_embeddings": True, "text_config": text, "vision_config": vision}
+        if shape.nested
+        else {**text, **outer}
+    )
+
+
+def draft_config(shape: Shape, **more: Any) -> Config:
+    heads = max(8, shape.hidden // 128 // 8 * 8)
+    return {
+        "architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "hidden_size": shape.hidden,
+        "intermediate_size": 2 * shape.hidden, "num_hidden_layers": 1, "num_attention_heads": heads,
+        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": shape.vocab, "draft_vocab_size": 32000,
+        "max_position_embeddings": shape.positions, "rope_theta": 10000.0, "torch_dtype": "bfloat16",
+        "tie_word_embeddings": False, "rms_norm_eps": 1e-5, **more,
+    }  # fmt: skip
+
+
+def errors(command: str, root: Path, release: str | None) -> list[tuple[str, str]]:
+    found = findings(deployment(command, root, release))
+    return [(one.rule, one.message) for one in found if one.severity == "error"]
+
+
+def allowed(shape: Shape, release: str | None) -> bool:
+    def key(text: str) -> tuple[int, ...]:
+        return tuple(int(part) for part in text.split("."))
+
+    return release is None or key(release) >= key(shape.since)
+
+
+PAIRS = [
+    (name, form, RELEASES[(index * len(FORMS) + number) % len(RELEASES)])
+    for index, name in enumerate(TARGETS)
+    for number, form in enumerate(FORMS)
+]
+
+
+@pytest.mark.parametrize(("name", "form", "release"), [pair for pair in PAIRS if allowed(TARGETS[pair[0]], pair[2])])
+def test_an_eagle3_draft_fits_its_target(name: str, form: str, release: str | None, tmp_path: Path) -> None:
+    shape = TARGETS[name]
+    config = draft_config(shape)
+    if form != "no ids":
+        ids = [1, shape.layers // 2 - 1, shape.layers - 4]
+        config["eagle_config"] = {"eagle_aux_hidden_state_layer_ids": ids, "use_aux_hidden_state": True}
+    if form == "shared head":
+        config["draft_vocab_size"] = None
+    if form == "whole vocabulary":
+        config["draft_vocab_size"] = shape.vocab
+    tensors = eagle3_tensors(config, 3 * shape.hidden, embeddings=form == "ids")
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, None if form == "no weights" else tensors)
+    assert errors(EAGLE3 + " --tp-size 8", tmp_path, release) == []
+
+
+def test_there_are_more_than_sixty_of_them() -> None:
+    assert len([pair for pair in PAIRS if allowed(TARGETS[pair[0]], pair[2])]) > 60
+
+
+@pytest.mark.parametrize("release", ["0.5.9", "0.5.13", "0.5.23", None])
+@pytest.mark.parametrize("name", ["gpt-oss-20b", "gpt-oss-120b"])
+def test_gpt_oss_drafts_as_specforge_ships_them(name: str, release: str | None, tmp_path: Path) -> None:
+    shape = TARGETS[name]
+    ids = [1, shape.layers // 2 - 1, shape.layers - 3]
+    config = draft_config(
+        shape, eagle_config={"eagle_aux_hidden_state_layer_ids": ids}, num_attention_heads=64, head_dim=64
+    )
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, eagle3_tensors(config, 3 * shape.hidden))
+    assert errors(EAGLE3, tmp_path, release) == []
+
+
+@pytest.mark.parametrize("name", ["Llama-3.3-70B"])
+def test_a_narrower_draft_with_its_own_embeddings(name: str, tmp_path: Path) -> None:
+    shape = TARGETS[name]
+    config = draft_config(shape, hidden_size=6144, target_hidden_size=8192, intermediate_size=16384)
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, eagle3_tensors(config, 3 * 8192, embeddings=True))
+    assert errors(EAGLE3, tmp_path, "0.5.23") == []
+
+
+@pytest.mark.parametrize("release", ["0.5.12", "0.5.16", "0.5.23"])
+@pytest.mark.parametrize("vocabulary", [None, 163840, "absent"])
+def test_the_mla_draft_of_kimi(release: str, vocabulary: int | str | None, tmp_path: Path) -> None:
+    shape = TARGETS["Kimi-K2.5"]
+    config = draft_config(
+        shape, **MLA, architectures=["Eagle3DeepseekV2ForCausalLM"], model_type="deepseek_v3", target_hidden_size=None
+    )
+    config["draft_vocab_size"] = vocabulary
+    if vocabulary == "absent":
+        del config["draft_vocab_size"]
+    tensors: dict[str, tuple[Any, ...]] = {
+        "fc.weight": ("BF16", (7168, 21504)), "norm.weight": ("BF16", (7168,)),
+        "layers.0.self_attn.q_a_proj.weight": ("BF16", (1536, 14336)), "layers.0.self_attn.kv_b_proj.weight": ("BF16", (16384, 512)),
+    }  # fmt: skip
+    if isinstance(vocabulary, int):
+        tensors["lm_head.weight"] = ("BF16", (vocabulary, 7168))
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, tensors)
+    assert errors(EAGLE3 + " --tp-size 8 --quantization modelopt_fp4", tmp_path, release) == []
+
+
+BUNDLED = ["DeepSeek-V3", "DeepSeek-V3.2", "GLM-4.5-Air", "GLM-4.6", "GLM-4.7-Flash", "GLM-5"]
+
+
+@pytest.mark.parametrize("release", ["0.5.9", "0.5.16", "0.5.23", None])
+@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("algorithm", ["EAGLE", "NEXTN"])
+@pytest.mark.parametrize("path", ["", "--speculative-draft-model-path {target}"])
+def test_bundled_mtp(name: str, algorithm: str, release: str | None, path: str, tmp_path: Path) -> None:
+    model(tmp_path / "target", target_config(TARGETS[name]))
+    command = f"sglang serve --model-path {{target}} --speculative-algorithm {algorithm} {path} {TREE}"
+    assert errors(command, tmp_path, release) == []
+
+
+@pytest.mark.parametrize("path", ["", "--speculative-draft-model-path {target}"])
+@pytest.mark.parametrize(
+    "architecture",
+    ["Qwen3NextForCausalLM", "MiMoForCausalLM", "Qwen3_5MoeForConditionalGeneration", "Step3p5ForCausalLM"],
+)
+def test_mtp_by_the_renamed_class(architecture: str, path: str, tmp_path: Path) -> None:
+    shape = TARGETS["Qwen3-Next-80B"]._replace(architecture=architecture, nested="Conditional" in architecture)
+    model(tmp_path / "target", target_config(shape))
+    command = f"sglang serve --model-path {{target}} --speculative-algorithm NEXTN {path} {TREE}"
+    assert errors(command, tmp_path, None) == []
+
+
+@pytest.mark.parametrize("architecture", ["DeepseekV3ForCausalLMNextN", "Glm4MoeForCausalLMNextN"])
+def test_an_exported_mtp_head(architecture: str, tmp_path: Path) -> None:
+    shape = TARGETS["DeepSeek-V3"]
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", target_config(shape, architectures=[architecture], num_hidden_layers=1))
+    assert errors(EAGLE3.replace("EAGLE3", "EAGLE"), tmp_path, "0.5.23") == []
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"),
+    [
+        ("LlamaForCausalLMEagle", "Llama-3.1-8B"),
+        ("Qwen2ForCausalLMEagle", "Qwen2.5-7B"),
+        ("MistralForCausalLMEagle", "Mistral-7B"),
+    ],
+)
+@pytest.mark.parametrize(
+    "tree", [TREE, "", "--speculative-num-steps 5 --speculative-eagle-topk 8 --speculative-num-draft-tokens 64"]
+)
+def test_eagle_1_and_2(architecture: str, name: str, tree: str, tmp_path: Path) -> None:
+    shape = TARGETS[name]
+    config = draft_config(
+        shape, architectures=[architecture], num_attention_heads=shape.heads, num_key_value_heads=shape.kv_heads
+    )
+    del config["draft_vocab_size"]
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, {"fc.weight": ("BF16", (shape.hidden, 2 * shape.hidden))})
+    command = f"{SERVE} EAGLE {WITH_DRAFT} {tree}"
+    assert errors(command, tmp_path, "0.5.23") == []
+
+
+def test_a_small_model_of_the_same_family(tmp_path: Path) -> None:
+    model(tmp_path / "target", target_config(TARGETS["Qwen3-32B"]))
+    model(tmp_path / "draft", target_config(TARGETS["Qwen3-4B"]))
+    assert errors(EAGLE3.replace("EAGLE3", "STANDALONE"), tmp_path, "0.5.23") == []
+
+
+@pytest.mark.parametrize("more", ["", "--speculative-num-draft-tokens 8 --speculative-ngram-max-bfs-breadth 4"])
+def test_ngram(more: str, tmp_path: Path) -> None:
+    model(tmp_path / "target", target_config(TARGETS["Qwen3-8B"]))
+    assert (
+        errors(f"sglang serve --model-path {{target}} --speculative-algorithm NGRAM {more}", tmp_path, "0.5.23") == []
+    )
+
+
+@pytest.mark.parametrize("architecture", ["DFlashDraftModel", "DFlash2DraftModel"])
+@pytest.mark.parametrize("name", ["Qwen3-8B", "Qwen3-Coder-480B-FP8"])
+def test_dflash(architecture: str, name: str, tmp_path: Path) -> None:
+    shape = TARGETS[name]
+    block = {"target_layer_ids": [1, 9, 17, 25, 33], "mask_token_id": 151669, "block_size": 16}
+    config = draft_config(
+        shape, architectures=[architecture], model_type="qwen3", num_hidden_layers=5, dflash_config=block
+    )
+    del config["draft_vocab_size"]
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config)
+    command = f"{SERVE} DFLASH {WITH_DRAFT} --speculative-num-draft-tokens 16"
+    assert errors(command, tmp_path, "0.5.23") == []
+
+
+def test_a_gemma_4_assistant(tmp_path: Path) -> None:
+    shape = TARGETS["gemma-3-27b"]._replace(architecture="Gemma4ForConditionalGeneration", kind="gemma4")
+    model(tmp_path / "target", target_config(shape))
+    model(
+        tmp_path / "draft",
+        {
+            "architectures": ["Gemma4AssistantForCausalLM"],
+            "model_type": "gemma4_assistant",
+            "hidden_size": 1024,
+            "num_hidden_layers": 4,
+            "vocab_size": 262208,
+        },
+    )
+    assert errors(EAGLE3.replace("EAGLE3", "NEXTN"), tmp_path, "0.5.23") == []
+
+
+@pytest.mark.parametrize("quantised", [FP8, {"quantization_config": {"quant_method": "compressed-tensors"}}, {}])
+def test_a_quantised_target_with_a_plain_draft(quantised: Config, tmp_path: Path) -> None:
+    shape = TARGETS["Llama-3.1-8B"]
+    config = draft_config(shape, num_aux_hidden_states=3, fc_norm=False, norm_output=False)
+    model(tmp_path / "target", target_config(shape, **quantised))
+    model(tmp_path / "draft", config, eagle3_tensors(config, 3 * shape.hidden))
+    assert errors(EAGLE3 + " --dtype bfloat16 --mem-fraction-static 0.8 --tp 2", tmp_path, "0.5.23") == []
+
+
+@pytest.mark.parametrize("prefix", ["", "model."])
+@pytest.mark.parametrize("layer", ["midlayer.", "layers.0."])
+def test_every_spelling_of_tensor_names(prefix: str, layer: str, tmp_path: Path) -> None:
+    shape = TARGETS["Qwen3-8B"]
+    config = draft_config(shape)
+    tensors = {
+        (name if name in ("lm_head.weight", "d2t", "t2d") else prefix + name.replace("midlayer.", layer)): value
+        for name, value in eagle3_tensors(config, 3 * shape.hidden).items()
+    }
+    model(tmp_path / "target", target_config(shape))
+    model(tmp_path / "draft", config, tensors)
+    assert errors(EAGLE3, tmp_path, "0.5.23") == []
+
+
+def test_captured_states_without_speculation(tmp_path: Path) -> None:
+    model(tmp_path / "target", target_config(TARGETS["Qwen3-8B"]))
+    command = "sglang serve --model-path {target} --speculative-algorithm EAGLE3 --enable-return-aux-hidden-states"
+    assert errors(command, tmp_path, "0.5.23") == []
