@@ -60,7 +60,11 @@ class GpuList(Pane[GpusView]):
         line = Content.assemble(
             f" {gpu.index:>2} ",
             bar(sample.utilization_percent, 16 if width < 110 else 26, "$success"),
-            f"  {_memory(row, width)}  {figures.watts_column(sample.power_w)} {_temperature(row)}  ",
+            "  ",
+            _memory(row, width),
+            f"  {figures.watts_column(sample.power_w)} ",
+            _temperature(row),
+            "  ",
         )
         if age_s > STALE_S:
             line += Content.styled(f"{figures.age(age_s)}  ", "$warning")

@@ -63,17 +63,18 @@ def _rest(row: RegenerationRow, width: int) -> list[Content]:
     progress, run = row.progress, row.run
     if progress is None:
         return [Content(f"        {run.message or 'starting'}")]
-    speed = (
+    speed = Content(
         f"        {figures.rate(progress.tokens_per_s_now)} now, "
-        f"{figures.rate(progress.tokens_per_s_overall)} overall   "
-        f"{figures.count(progress.in_flight)} in flight   {figures.count(progress.completion_tokens)} tokens   "
+        f"{figures.rate(progress.tokens_per_s_overall)} overall   {figures.count(progress.in_flight)} in flight   "
     )
-    failed = Content.styled(f"! {figures.count(progress.failed)} failed", "$error") if progress.failed else Content("")
+    failed = f"! {figures.count(progress.failed)} failed" if progress.failed else ""
+    speed += Content.styled(f"{failed}   " if failed else "", "$error")
+    speed += Content(f"{figures.count(progress.completion_tokens)} tokens")
     message = run.message or (eta_words(progress) if run.state == "running" else "")
     age_s = time.time() - progress.taken_at
     if run.state == "running" and age_s > STALE_S:
         message = f"no news since {figures.duration(age_s)}   {message}"
-    return [Content(speed) + failed, Content.styled(f"        {message}", "$warning" if run.message else "")]
+    return [speed, Content.styled(f"        {message}", "$warning" if run.message else "")]
 
 
 def _beside(line: Content, chart: Line | None, room: int) -> Line:

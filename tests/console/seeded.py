@@ -1,0 +1,32 @@
+"""A state folder as a busy host fills it, and the console on it."""
+
+import os
+import time
+from contextlib import closing
+from pathlib import Path
+
+from console.app import Console
+from state.database import open_database
+from state.folder import StateFolder, make_private
+from tests.benchmarks.feeder import Feeder
+
+
+def seed(path: Path, *, gpus: int = 8, jobs: int = 40) -> StateFolder:
+    """Ten minutes of a host's life. The engine's row names this process, so the console takes it for alive."""
+    folder = StateFolder(path=make_private(path))
+    with closing(open_database(folder.database_path)) as database:
+        Feeder(database, gpu_count=gpus, job_count=jobs, seed=1).prepare(time.time())
+    return folder
+
+
+def empty(path: Path) -> StateFolder:
+    """A state folder that nothing has written to."""
+    folder = StateFolder(path=make_private(path))
+    open_database(folder.database_path).close()
+    return folder
+
+
+def console(folder: StateFolder) -> Console:
+    """The console, without starting an engine of its own."""
+    os.environ.pop("NO_COLOR", None)
+    return Console(folder, start_engine=False)
