@@ -59,6 +59,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("o", "o", "pick_file", "Open file", "Choose a file to check", "check"),
 )
 
+SCREEN_KEYS: tuple[tuple[str, str], ...] = tuple(
+    (action.shown, action.label) for action in ACTIONS if action.action.startswith("show(")
+)
+"""For the title bar."""
+
 FROM_WIDGETS = frozenset({"open", "down", "sort", "next_error", "follow", "wrap"})
 """Actions whose keys the focused widget binds itself; they stand here for footer and help."""
 

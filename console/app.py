@@ -1,6 +1,7 @@
 """The console: modes for screens, a feed of records, a client for commands. All else lives in the screens."""
 
 import threading
+import time
 from typing import Any, ClassVar
 
 from textual.app import App
@@ -15,10 +16,14 @@ from engine.client import Client, CommandRefused, EngineUnavailable
 from state.errors import StateError
 from state.folder import StateFolder, state_folder
 from state.outside_text import plain_line
+from state.records.alerts import Alert
 from widgets.terminal.driver import choose_driver
 
 AGE_S = 1.0
 """How often ages and stale marks are looked at; nothing is sent where they are the same."""
+
+
+TOASTS_AT_ONCE = 3
 
 
 class Console(App[None]):
@@ -60,13 +65,13 @@ class Console(App[None]):
         self.held = False
         self._start_engine = start_engine
         self._feed = Feed(folder.database_path, self._tell, self._fail)
-        self._screens: dict[str, FrameScreen] = {}
+        self._ages_due = 0.0
 
     def on_mount(self) -> None:
         """Show the overview at once; what it shows comes as it is read."""
         self.action_show("overview")
         self._feed.start()
-        self.set_interval(AGE_S, self._look_at_ages)
+        self.set_interval(AGE_S / 2, self._look_at_ages_where_due)
         if self.folder.notice:
             self.notify(self.folder.notice, severity="warning", timeout=20, markup=False)
         if self._start_engine:
@@ -78,9 +83,14 @@ class Console(App[None]):
 
     def on_console_fresh(self, event: Fresh) -> None:
         """Keep the record, and show it where it is wanted."""
+        known = self.records.get(event.topic)
         self.records[event.topic] = event.record
+        if event.topic == "alerts" and known is not None:
+            self._call_out(known, event.record)
         if not self.held and isinstance(self.screen, FrameScreen):
             self.screen.fresh(event.topic, event.record)
+            if time.monotonic() >= self._ages_due - AGE_S / 2:
+                self._look_at_ages()  # in the same frame as the records
 
     def on_console_said(self, event: Said) -> None:
         """Show a word from a thread."""
@@ -92,7 +102,7 @@ class Console(App[None]):
 
     def want(self, topics: frozenset[str]) -> None:
         """The screen in sight needs these."""
-        self._feed.want(topics)
+        self._feed.want(topics | {"alerts"})
 
     def ask(self, kind: str, arguments: dict[str, Any], done: str) -> None:
         """Have the engine do something, in a thread; say how it went."""
@@ -162,9 +172,24 @@ class Console(App[None]):
 
         return SystemCommand(title, help_text, call)
 
+    def _look_at_ages_where_due(self) -> None:
+        if time.monotonic() >= self._ages_due:
+            self._look_at_ages()
+
     def _look_at_ages(self) -> None:
+        self._ages_due = time.monotonic() + AGE_S * 1.5
         if isinstance(self.screen, FrameScreen):
             self.screen.redraw_ages()
+
+    def _call_out(self, known: tuple[Alert, ...], found: tuple[Alert, ...]) -> None:
+        """Ring the bell and show a toast for errors that have just opened."""
+        old = {alert.id for alert in known}
+        new = [alert for alert in found if alert.severity == "error" and alert.id not in old]
+        for alert in new[:TOASTS_AT_ONCE]:
+            text = plain_line(f"{alert.title}: {alert.subject}. {alert.remedy}", 500)
+            self.notify(text, severity="error", timeout=15, markup=False)
+        if new:
+            self.bell()
 
     def _tell(self, topic: str, record: Any) -> None:
         self.post_message(self.Fresh(topic, record))

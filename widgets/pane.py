@@ -1,5 +1,6 @@
 """A widget that draws a record in lines, and sends only the lines that the new record changed."""
 
+import time
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
@@ -40,6 +41,7 @@ class Pane(Widget, Generic[Record]):
         self._drawn_for: tuple[Size, Style] | None = None
         self._drawn: list[Line] = []
         self._strips: list[Strip] = []
+        self._drawn_at = 0.0
 
     def on_mount(self) -> None:
         """Put the title into the border. It is plain text, never markup."""
@@ -66,6 +68,7 @@ class Pane(Widget, Generic[Record]):
 
     def redraw(self) -> None:
         """Compute the lines again and refresh those that changed; for a change of something other than the record."""
+        self._drawn_at = time.monotonic()
         size = self.content_size
         if self._drawn_for is None or self._drawn_for[0] != size:
             self._drawn_for = None
@@ -77,6 +80,10 @@ class Pane(Widget, Generic[Record]):
                 self._drawn[y] = line
                 self._strips[y] = to_strip(line, size.width, base)
                 self.refresh(Region(0, y, size.width, 1))
+
+    def drawn_s_ago(self) -> float:
+        """Seconds since the lines were computed last."""
+        return time.monotonic() - self._drawn_at
 
     def render_line(self, y: int) -> Strip:
         """A row of the content, from what was drawn last; Textual calls this."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from console.feed.topics import TOPICS
+from console.feed.topics import Topics, topics
 from state.database import open_database
 from state.errors import StateError
 
@@ -54,21 +54,22 @@ class Feed(threading.Thread):
 
     def _follow(self, database: sqlite3.Connection) -> None:
         identity = _identity(self._path)
+        readers = topics()
         version, alive_due = -1, 0.0
         while not self._ended.is_set() and identity == _identity(self._path):
             found = database.execute("PRAGMA data_version").fetchone()[0]
             if found != version or self._again.is_set():
                 version = found
                 self._again.clear()
-                self._look(database, self._wanted)
+                self._look(database, readers, self._wanted)
             elif time.monotonic() >= alive_due:
                 alive_due = time.monotonic() + ALIVE_S
-                self._look(database, self._wanted & {"engine"})
+                self._look(database, readers, self._wanted & {"engine"})
             self._again.wait(POLL_S)
 
-    def _look(self, database: sqlite3.Connection, topics: frozenset[str]) -> None:
-        for topic in sorted(topics):
-            record = TOPICS[topic](database)
+    def _look(self, database: sqlite3.Connection, readers: Topics, wanted: frozenset[str]) -> None:
+        for topic in sorted(wanted):
+            record = readers[topic](database)
             if topic not in self._known or self._known[topic] != record:
                 self._known[topic] = record
                 self._tell(topic, record)

@@ -48,9 +48,27 @@ def read_servers(database: sqlite3.Connection) -> tuple[ServerRow, ...]:
     return tuple(ServerRow(server, samples.get(server.url)) for server in servers.read_servers(database))
 
 
-def read_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
-    """The newest jobs."""
-    return tuple(jobs.read_jobs(database, JOBS_SHOWN))
+class JobsReader:
+    """Reads the newest jobs, and again only when one of them was added or has moved.
+
+    A job never changes without a new event, except when a stop is asked for or a runner makes itself known; both
+    happen to open jobs, which are few and are always read.
+    """
+
+    def __init__(self) -> None:
+        self._mark: tuple[object, ...] = ()
+        self._known: tuple[Job, ...] = ()
+
+    def __call__(self, database: sqlite3.Connection) -> tuple[Job, ...]:
+        """The newest jobs, newest first."""
+        newest = database.execute(
+            "SELECT (SELECT max(id) FROM job_event), (SELECT max(id) FROM job), (SELECT min(id) FROM job)"
+        ).fetchone()
+        mark = (*newest, tuple(jobs.open_jobs(database)))
+        if mark != self._mark:
+            self._known = tuple(jobs.read_jobs(database, JOBS_SHOWN))
+            self._mark = mark
+        return self._known
 
 
 def read_open_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
@@ -69,17 +87,23 @@ def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, .
     return tuple(rows)
 
 
-TOPICS: dict[str, Callable[[sqlite3.Connection], Any]] = {
+Topics = dict[str, Callable[[sqlite3.Connection], Any]]
+
+_TOPICS: Topics = {
     "alert_history": lambda database: tuple(alerts.read_alerts(database)),
     "alerts": lambda database: tuple(alerts.open_alerts(database)),
     "engine": read_engine_view,
     "gpus": read_gpus,
     "host": read_host,
-    "jobs": read_jobs,
     "open_jobs": read_open_jobs,
     "regenerations": read_regenerations,
     "servers": read_servers,
 }
+
+
+def topics() -> Topics:
+    """Readers for one connection; some remember what they read last."""
+    return {**_TOPICS, "jobs": JobsReader()}
 
 
 def _work(processes: list[GpuProcess], names: dict[int, str]) -> str:

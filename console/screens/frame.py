@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from console.actions import ACTIONS, NOT_IN_PALETTE, footer_keys, key_groups
+from console.actions import ACTIONS, NOT_IN_PALETTE, SCREEN_KEYS, footer_keys, key_groups
 from state.records.views import EngineView
 from widgets.key_footer import KeyFooter
 from widgets.pane import Pane
-from widgets.title_bar import TitleBar
+from widgets.title_bar import Title, TitleBar
 
 if TYPE_CHECKING:
     from console.app import Console
+
+FRESH_S = 0.9
 
 
 class FrameScreen(Screen[None]):
     """A subclass gives `compose_body`, the topics that it wants, and `take` for their records."""
 
     TITLE_TEXT: ClassVar[str] = ""
+    BELONGS_TO: ClassVar[str] = ""
+    """The list that details are opened from, as the title bar names it."""
     PLACES: ClassVar[tuple[str, ...]] = ()
     """Places of `ACTIONS` whose keys work here, for footer and help."""
     TOPICS: ClassVar[frozenset[str]] = frozenset()
@@ -69,9 +73,10 @@ class FrameScreen(Screen[None]):
                 self.take(topic, self.console.records[topic])
 
     def redraw_ages(self) -> None:
-        """Look again at ages and stale marks."""
+        """Look again at ages and stale marks; what has just been drawn anew needs none."""
         for pane in self.query(Pane):
-            pane.redraw()
+            if pane.drawn_s_ago() > FRESH_S:
+                pane.redraw()
 
     def show_help(self) -> None:
         """Show the keys that work here."""
@@ -91,15 +96,18 @@ class FrameScreen(Screen[None]):
     def _show_title(self, view: EngineView | None) -> None:
         held = "HELD: press p   " if self.console.held else ""
         words, style = _engine_words(view)
-        self.query_one(TitleBar).show((self.title_text(), held + words, "$warning" if held else style))
+        details = "" if self.title_text() == self.TITLE_TEXT else self.title_text()
+        self.query_one(TitleBar).show(
+            Title(SCREEN_KEYS, self.BELONGS_TO or self.TITLE_TEXT, details, held + words, "$warning" if held else style)
+        )
 
 
 def _engine_words(view: EngineView | None) -> tuple[str, str]:
     if view is None:
         return "reading", "$text-muted"
     if not view.alive:
-        return "engine not running: press e to start it", "$error"
+        return "engine down: press e", "$error"
     failing = [part.name for part in view.parts if part.state == "backing_off"]
     if failing:
-        return f"engine runs, but fails at: {', '.join(failing)}", "$warning"
-    return "engine runs", "$success"
+        return f"engine fails at: {', '.join(failing)}", "$warning"
+    return "engine up", "$success"

@@ -20,6 +20,7 @@ class GpuScreen(ChartedScreen):
     """Utilisation, memory and power over time, in percent of what the GPU has."""
 
     TITLE_TEXT = "GPU"
+    BELONGS_TO = "GPUs"
     TOPICS = frozenset({"gpus"})
 
     def __init__(self, row: GpuRow) -> None:

@@ -26,6 +26,7 @@ class JobScreen(FrameScreen):
     """Facts above, log below."""
 
     TITLE_TEXT = "Job"
+    BELONGS_TO = "Jobs"
     PLACES = ("jobs", "log", "details")
     TOPICS = frozenset({"jobs"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("details"), *bindings("jobs"), *bindings("log")]

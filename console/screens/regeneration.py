@@ -22,6 +22,7 @@ class RegenerationScreen(ChartedScreen):
     """Tokens a second over time."""
 
     TITLE_TEXT = "Regeneration"
+    BELONGS_TO = "Regen"
     PLACES = ("regenerations", "charts", "details")
     TOPICS = frozenset({"regenerations"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations")]

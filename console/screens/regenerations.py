@@ -15,7 +15,7 @@ from widgets.table import Table
 class RegenerationsScreen(ListingScreen):
     """Newest first."""
 
-    TITLE_TEXT = "Regenerations"
+    TITLE_TEXT = "Regen"
     PLACES = ("regenerations", "lists")
     TOPICS = frozenset({"regenerations"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations")]

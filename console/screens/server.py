@@ -22,6 +22,7 @@ class ServerScreen(ChartedScreen):
     """Tokens a second over time; the accept length on its own scale is in the facts."""
 
     TITLE_TEXT = "Server"
+    BELONGS_TO = "Servers"
     TOPICS = frozenset({"servers"})
 
     def __init__(self, row: ServerRow) -> None:
