@@ -1,6 +1,7 @@
 """`alula regen`: have the target model answer prompts again."""
 
 import asyncio
+import sqlite3
 import sys
 import time
 from contextlib import closing
@@ -173,8 +174,8 @@ def export(run: str, output: Path | None, as_json: bool) -> None:
         manifest = export_run(Path(found.run_folder), read_plan(Path(found.run_folder)), output)
     except PlanError as error:
         _leave(f"{error}\n{error.remedy}", as_json)
-    except (OSError, ValueError) as error:
-        _leave(f"cannot export {found.name}: {error}", as_json)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        _leave(f"cannot export {found.name}: {error}\ngive another --output, or see {found.run_folder}", as_json)
     click.echo(to_json(manifest) if as_json else f"{manifest.answered} conversations in {manifest.file}")
 
 
@@ -195,7 +196,7 @@ def verify(run: str, file: Path | None, as_json: bool) -> None:
     found = _run(run, as_json)
     try:
         verdict = verify_run(Path(found.run_folder), file or Path(found.run_folder) / CONVERSATIONS)
-    except OSError as error:
+    except (OSError, ValueError, sqlite3.Error) as error:
         _leave(f"cannot verify {found.name}: {error}\nexport it first: alula regen export {found.name}", as_json)
     if as_json:
         click.echo(to_json(verdict))

@@ -45,20 +45,27 @@ def export_run(folder: Path, plan: Plan, output: Path | None = None) -> Manifest
         output: The JSONL file; `conversations.jsonl` in the run folder where not given. It appears whole or not at all.
 
     Raises:
-        ValueError: A stored answer is damaged.
+        ValueError: A stored answer is damaged, or the output is an input of the run.
         OSError: A file cannot be written.
     """
     target = output or folder / CONVERSATIONS
+    if str(target.absolute()) in plan.inputs:
+        raise ValueError(f"{target} is an input of the run, and would be overwritten")
     store = Store(folder, read_only=True)
     try:
         digest = _write_whole(target, (msgspec.json.encode(_row(*found)) + b"\n" for found in store.answers()))
-        names = (REJECTED, MANIFEST) if output is None else (f"{target.stem}.{REJECTED}", f"{target.stem}.{MANIFEST}")
-        _write_whole(target.parent / names[0], (msgspec.json.encode(one) + b"\n" for one in store.rejections()))
+        _write_whole(beside(folder, target, REJECTED), (msgspec.json.encode(one) + b"\n" for one in store.rejections()))
         manifest = _manifest(target, digest, plan, store.tally(), store.sources())
-        _write_whole(target.parent / names[1], [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
+        _write_whole(beside(folder, target, MANIFEST), [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
         return manifest
     finally:
         store.close()
+
+
+def beside(folder: Path, target: Path, name: str) -> Path:
+    """Where the manifest or the rejected records of an export lie: named after it, unless it is the run's own."""
+    own = target.resolve() == (folder / CONVERSATIONS).resolve()
+    return target.with_name(name if own else f"{target.stem}.{name}")
 
 
 def _row(sample: Sample, assistants: tuple[Message, ...], finish_reasons: tuple[str, ...]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.regen.export import MANIFEST, Manifest
+from engine.regen.export import MANIFEST, Manifest, beside
 from engine.regen.records import Message
 from engine.regen.store import Store
 
@@ -31,6 +31,7 @@ def verify_run(folder: Path, file: Path) -> Verdict:
 
     Raises:
         OSError: The file or the run cannot be read.
+        ValueError: A stored answer is damaged.
     """
     store = Store(folder, read_only=True)
     try:
@@ -81,9 +82,8 @@ def _compare(store: Store, file: Path, problems: list[str]) -> int:
 
 
 def _compare_manifest(folder: Path, file: Path, problems: list[str]) -> None:
-    beside = folder / MANIFEST if file.parent == folder else file.with_name(f"{file.stem}.{MANIFEST}")
     try:
-        manifest = msgspec.json.decode(beside.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(beside(folder, file, MANIFEST).read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
         problems.append(f"no readable manifest: {error}")
         return
