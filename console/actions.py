@@ -99,3 +99,9 @@ def key_groups(places: Iterable[str]) -> list[KeyGroup]:
         keys = tuple((action.shown, action.meaning) for action in ACTIONS if action.where == place)
         groups.append(KeyGroup(titles.get(place, place.capitalize()), keys))
     return groups
+
+
+def key_table() -> str:
+    """The table of keys in `docs/console.md`, in Markdown."""
+    rows = [f"| {action.where} | `{action.shown}` | {action.meaning} |" for action in ACTIONS]
+    return "\n".join(["| Where | Key | What it does |", "| --- | --- | --- |", *rows])
