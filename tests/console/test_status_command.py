@@ -41,7 +41,14 @@ def status(folder: StateFolder, *arguments: str) -> subprocess.CompletedProcess[
 def test_a_busy_host_in_a_few_lines(busy: StateFolder) -> None:
     done = status(busy)
     assert done.returncode == 0, done
-    for expected in ("gpus    8, busy", "accept length 2.", "2 open: 1 regen-kimi", f"of {count(83_288)}", "left ", "gpu 3"):
+    for expected in (
+        "gpus    8, busy",
+        "accept length 2.",
+        "2 open: 1 regen-kimi",
+        f"of {count(83_288)}",
+        "left ",
+        "gpu 3",
+    ):
         assert expected in done.stdout
     assert "\x1b" not in done.stdout
 
