@@ -218,7 +218,8 @@ def test_the_mla_draft_of_kimi(release: str, vocabulary: int | str | None, tmp_p
         del config["draft_vocab_size"]
     tensors: dict[str, tuple[Any, ...]] = {
         "fc.weight": ("BF16", (7168, 21504)), "norm.weight": ("BF16", (7168,)),
-        "layers.0.self_attn.q_a_proj.weight": ("BF16", (1536, 14336)), "layers.0.self_attn.kv_b_proj.weight": ("BF16", (16384, 512)),
+        "layers.0.self_attn.q_a_proj.weight": ("BF16", (1536, 14336)),
+        "layers.0.self_attn.kv_b_proj.weight": ("BF16", (16384, 512)),
     }  # fmt: skip
     if isinstance(vocabulary, int):
         tensors["lm_head.weight"] = ("BF16", (vocabulary, 7168))

@@ -1,5 +1,6 @@
 """Keys of the draft's config that crash the start, or are read by one engine and not by the other."""
 
+import re
 from collections.abc import Iterator
 
 from engine.check.facts.classes import model_classes
@@ -212,28 +213,24 @@ def norm_output_mismatch(facts: Facts) -> Iterator[Detail]:
     "The draft names another target",
     explanation="The draft's config or training manifest names the target that it was trained on. A base model, another size or "
     "a fine-tune of it has other states.",
-    source="EAGLE issue 98; manifests of SpecForge and speculators",
+    source="EAGLE issue 98; manifests of SpecForge and speculators; model cards",
 )
 def draft_target_name_differs(facts: Facts) -> Iterator[Detail]:
-    """By the manifest, or by `_name_or_path` where that is a target's name."""
+    """By the manifest or the model card; number formats of the same model are one."""
     target, draft = facts.deployment.target, facts.deployment.draft
     if target is None or draft is None or facts.algorithm != "EAGLE3":
         return
     training = draft.training or {}
-    named = training.get("target_model_path", training.get("target_model", training.get("target")))
+    keys = ("target_model_path", "target_model", "target", "base_model")
+    named = next((training[key] for key in keys if isinstance(training.get(key), str)), None)
     verifier = (draft.config or {}).get("speculators_config")
     if named is None and isinstance(verifier, dict) and isinstance(verifier.get("verifier"), dict):
         named = verifier["verifier"].get("name_or_path")
     if not isinstance(named, str) or ("/" not in named and "-" not in named):
         return
-    served = {_short(target.reference), _short((target.config or {}).get("_name_or_path")), _short(target.folder)} - {
-        ""
-    }
-    if (
-        _short(named) not in served
-        and served
-        and not (target.folder and _short(target.folder) in ("target", "model", "snapshots"))
-    ):
+    served = {_short(target.reference), _short((target.config or {}).get("_name_or_path")), _short(target.folder)}
+    served = {name for name in served if re.search(r"\d", name) and not SNAPSHOT.fullmatch(name)}
+    if served and _short(named) not in served:
         evidence = (Evidence(what="target named by the draft", expected=target.reference, found=named),)
         yield Detail(
             f"The draft was trained for {named[:120]}.",
@@ -242,5 +239,10 @@ def draft_target_name_differs(facts: Facts) -> Iterator[Detail]:
         )
 
 
+SNAPSHOT = re.compile(r"[0-9a-f]{40}|.*/snapshots/.*")
+QUANTISED = re.compile(r"(-(fp8|fp4|nvfp4|mxfp4|int4|int8|awq|gptq|w4a16|w8a8|bf16|dynamic|block|quantized))+$")
+
+
 def _short(path: object) -> str:
-    return path.rstrip("/").rsplit("/", 1)[-1].lower() if isinstance(path, str) else ""
+    """A model's name without its owner and number format; folders that say nothing have no digit in them."""
+    return QUANTISED.sub("", path.rstrip("/").rsplit("/", 1)[-1].lower()) if isinstance(path, str) else ""
