@@ -241,9 +241,14 @@ SEVERITIES = [
     ("partial-tree-params", "error", S(f"{SERVE} --speculative-algorithm DFLASH {DRAFT} {TOKENS} 8 --speculative-dflash-block-size 16")),
     ("partial-tree-params", "error", S(f"{SERVE} --speculative-algorithm EAGLE3 {DRAFT} {STEPS} 3")),
     ("rejection-sampling-conflict", "error", S(SOUND + " --speculative-use-block-verification")),
+    ("mla-draft-quantised", "error", S(SOUND + " --quantization fp8", draft=MLA)),
+    ("draft-target-name-differs", "warning", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\ntags: [x]\nbase_model: a/Llama-3.1-8B\n---\n"})),
     ("eagle3-target-unsupported", "error", S(target={"architectures": ["MixtralForCausalLM"]})),
 ]
 SILENT = [
+    ("mla-draft-quantised", S(SOUND + " --quantization modelopt_fp4", draft=MLA)),
+    ("draft-target-name-differs", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\nbase_model:\n- a/Llama-3.3-70B\n---\n"})),
+    ("draft-target-name-differs", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\ntags: [x]\n---\nbase_model: a/Llama-3.1-8B\n"})),
     ("parallelism-unsupported", S(EAGLE + " --pp-size 2 --disaggregation-mode prefill", "0.5.21")),
     ("parallelism-unsupported", S(f"{SERVE} --speculative-algorithm NGRAM --enable-dp-attention", "0.5.16")),
     ("topk-backend-unsupported", S(f"{SOUND} {TOP_K} 2 {TOKENS} 5 --page-size 16 --attention-backend fa3", "0.5.6")),

@@ -1,5 +1,6 @@
 """A model's folder to one record. What is missing or damaged becomes a problem of the record, never an exception."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,7 +42,7 @@ def read_model(reference: str, role: Role, revision: str | None = None, search_f
         tokenizer_config=reading.json("tokenizer_config.json"),
         tokenizer_fingerprint=reading.attempt("tokenizer.json", lambda: fingerprint(folder)),
         quantization_config=_quantization(config, reading.json("hf_quant_config.json")),
-        training=next((found for name in TRAINING_MANIFESTS if (found := reading.json(name))), None),
+        training=_training(reading),
         tensors=tensors,
         integers=reading.integers(tensors),
         problems=tuple(reading.problems),
@@ -116,6 +117,21 @@ class _Reading:
 
 
 MOST_LOOSE_FILES = 2000
+LARGEST_CARD = 1 << 16
+BASE_MODEL = re.compile(r"\A---[ \t\r]*\n(?:(?!---).*\n)*?base_model:[ \t]*(?:\n[ \t]*- )?['\"]?([\w./-]+)")
+
+
+def _training(reading: _Reading) -> Mapping[str, Any] | None:
+    """The training manifest, and the base model that the model card names in its front matter."""
+    manifest = next((found for name in TRAINING_MANIFESTS if (found := reading.json(name))), None)
+    card = reading.attempt("README.md", lambda: _beginning(reading.folder / "README.md"))
+    named = BASE_MODEL.match(card) if card is not None else None
+    return {"base_model": named[1], **(manifest or {})} if named is not None else manifest
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.read(LARGEST_CARD).decode(errors="replace")
 
 
 def _quantization(config: Mapping[str, Any] | None, separate: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

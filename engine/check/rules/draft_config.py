@@ -131,6 +131,16 @@ def mla_draft_quantised(facts: Facts) -> Iterator[Detail]:
         yield Detail(
             "q_lora_rank is absent or null: the start fails.", (facts.config_key("draft", "q_lora_rank", "a number"),)
         )
+    inherited = facts.get("quantization")
+    plain = facts.deployment.draft is not None and facts.deployment.draft.quantization_config is None
+    own = facts.get("speculative_draft_model_quantization")
+    if plain and own is None and isinstance(inherited, str) and inherited not in ("modelopt_fp4", "unquant"):
+        yield Detail(
+            f"--quantization {inherited} also holds for the draft, and kv_b_proj must be in plain numbers: "
+            "NotImplementedError at start.",
+            (facts.flag("quantization"), facts.flag("speculative_draft_model_quantization", "unquant")),
+            Fix(text="keep the draft as it is", set_flags={"--speculative-draft-model-quantization": "unquant"}),
+        )
     for name, tensor in (draft.tensors or {}).items():
         if name.endswith("kv_b_proj.weight") and tensor.dtype not in ("BF16", "F16", "F32"):
             yield Detail(

@@ -77,7 +77,7 @@ def _details(one: Rule, facts: Facts) -> list[Detail]:
         return list(one.look(facts))
     except UnresolvedValue:
         return []  # told once by the rule `input-missing`
-    except (TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, AttributeError):
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
         # A config may hold anything. One that a rule cannot make sense of must not hide what the others find.
         log.debug("rule %s could not be decided", one.id, exc_info=True)
         return []
