@@ -3,16 +3,22 @@
 import asyncio
 import multiprocessing
 import multiprocessing.connection
+import os
+import re
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import aiohttp
 import httpx
 from aiohttp import web
 
 from engine.regen.progress import Progress
+from engine.regen.records import Answer, Message
 from engine.regen.run import Run
 from engine.regen.server import ChatServer
 from engine.regen.store import Store
@@ -21,6 +27,7 @@ from tests.regen.conftest import completion, make_run
 
 IN_FLIGHT, SAMPLES, PLAIN_SAMPLES = 512, 8000, 1500
 STORED, PENDING = 1_000_000, 10_000
+MEMORY_SAMPLES, MEMORY_ASKED = (10_000, 200_000), 5_000
 ANSWER = "word " * 800
 
 
@@ -35,6 +42,10 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
                 "Alula's pipeline", f"CPU a sample, {IN_FLIGHT} at once", _pipeline(Path(folder), url), "us", 600
             )
         yield Result("plain httpx, no store", f"CPU a sample, {IN_FLIGHT} at once", _plain(url), "us")
+        yield Result("plain aiohttp, no store", f"CPU a sample, {IN_FLIGHT} at once", _plain_aiohttp(url), "us")
+        for samples in MEMORY_SAMPLES:
+            report(f"memory of a worker with {samples} samples")
+            yield Result("Alula's pipeline", f"most memory, {samples:,} samples", _memory_mib(url, samples), "MiB", 150)
     finally:
         server.kill()
         server.join()
@@ -94,6 +105,52 @@ def _plain(url: str) -> float:
     began = time.process_time()
     asyncio.run(work())
     return (time.process_time() - began) / PLAIN_SAMPLES * 1e6
+
+
+def _plain_aiohttp(url: str) -> float:
+    async def work() -> None:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=IN_FLIGHT)) as client:
+
+            async def ask() -> None:
+                async with client.post(url + "/v1/chat/completions", json={"messages": []}) as response:
+                    await response.json()
+
+            await asyncio.gather(*(ask() for _ in range(SAMPLES)))
+
+    began = time.process_time()
+    asyncio.run(work())
+    return (time.process_time() - began) / SAMPLES * 1e6
+
+
+def _memory_mib(url: str, samples: int) -> float:
+    """Most memory of a real worker, of which all but some thousand samples are done before."""
+    with tempfile.TemporaryDirectory() as folder:
+        run_folder, _ = make_run(Path(folder), url, [f"question {number}" for number in range(samples)], IN_FLIGHT)
+        store = Store(run_folder)
+        store.write([_stored(number) for number in range(1, samples - MEMORY_ASKED + 1)])
+        store.close()
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "engine.regen.worker", str(run_folder)],
+            env={**os.environ, "ALULA_HOME": f"{folder}/home"}, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        most_kib, status = 0, Path(f"/proc/{worker.pid}/status")
+        while worker.poll() is None:  # wait4 would tell of this process, of which the worker was forked
+            most_kib = max([most_kib, *(int(kib) for kib in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
+            time.sleep(0.02)
+        if worker.returncode:
+            raise RuntimeError(f"the worker ended with exit code {worker.returncode}")
+        return most_kib / 1024
+
+
+def _stored(number: int) -> Answer:
+    return Answer(
+        number=number,
+        assistants=(Message("assistant", ANSWER),),
+        finish_reasons=("stop",),
+        prompt_tokens=3,
+        completion_tokens=7,
+        seconds=0.3,
+    )
 
 
 def _resume(folder: Path) -> float:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,7 @@ async def test_engine_runner_and_worker_killed_at_random_moments(
         while killed < KILLS:
             await asyncio.to_thread(client.ensure_engine)
             before = server.asked.total()
-            await until(lambda before=before: server.asked.total() > before + 8)
+            await until(partial(asked_more_than, server, before + 8))
             await asyncio.sleep(chance.uniform(0, 0.4))
             killed += kill(victim(client, ("engine", "runner", "worker")[killed % 3]))
     server.delay_s = 0.0
@@ -190,6 +191,10 @@ def victim(client: Client, kind: str) -> int | None:
     if job is None:
         return None
     return job.runner_pid if kind == "runner" else job.pid
+
+
+def asked_more_than(server: ScriptedServer, count: int) -> bool:
+    return server.asked.total() > count
 
 
 def kill(pid: int | None) -> int:

@@ -1,9 +1,11 @@
 """What the estimate must hold whatever the numbers are."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from engine.regen.eta import Eta, Service, estimate
+from tests.benchmarks.regen_eta import simulate
 
 SECONDS = some.floats(0.01, 1e4)
 
@@ -31,6 +33,25 @@ def test_old_samples_in_flight_lengthen_it() -> None:
     old = estimate(_service([1.0, 2.0] * 20, [30.0] * 8), 500, 8, [])
     assert young is not None and old is not None
     assert old.median_s > young.median_s
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.9])
+def test_the_range_holds_the_end_about_as_often_as_it_says(share: float) -> None:
+    held, better = 0, 0
+    for seed in range(100):
+        left_s, eta, average_s = simulate(seed, share, swing=0.0)
+        assert eta is not None
+        held += eta.low_s <= left_s <= eta.high_s
+        better += abs(eta.median_s - left_s) <= abs(average_s - left_s)
+    assert 65 <= held <= 95
+    assert better >= 50
+
+
+def test_it_shrinks_towards_the_end() -> None:
+    medians = [eta.median_s for share in (0.2, 0.5, 0.8, 0.95, 0.999) if (eta := simulate(1, share, 0.0)[1])]
+    assert len(medians) == 5
+    assert medians == sorted(medians, reverse=True)
+    assert medians[-1] < medians[0] / 4
 
 
 def _service(took: list[float], in_flight: list[float]) -> Service:
