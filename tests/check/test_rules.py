@@ -69,7 +69,11 @@ def found(setup: Setup, root: Path) -> list[Finding]:
         (root / name).write_text(text)
     live = None
     if setup.live is not None:
-        fields = {name: setup.more[name] for name in ("verifications", "hidden_width", "problem") if name in setup.more}
+        fields = {
+            name: setup.more[name]
+            for name in ("verifications", "hidden_width", "problem", "metrics")
+            if name in setup.more
+        }
         live = LiveServer(url="http://127.0.0.1:1", server_info=dict(setup.live), **fields)
     read = deployment(setup.command.replace("{root}", str(root)), root, setup.release, live=live)
     others = {name: setup.more[name] for name in ("training", "break_even_accept_length") if name in setup.more}
@@ -243,9 +247,14 @@ SEVERITIES = [
     ("rejection-sampling-conflict", "error", S(SOUND + " --speculative-use-block-verification")),
     ("mla-draft-quantised", "error", S(SOUND + " --quantization fp8", draft=MLA)),
     ("draft-target-name-differs", "warning", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\ntags: [x]\nbase_model: a/Llama-3.1-8B\n---\n"})),
+    ("live-speculation-off", "error", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 5000.0\n"})),
+    ("live-model-differs", "error", S(SOUND + " --speculative-draft-model-revision v2", live=running(speculative_draft_model_revision="main"))),
     ("eagle3-target-unsupported", "error", S(target={"architectures": ["MixtralForCausalLM"]})),
 ]
 SILENT = [
+    ("live-speculation-off", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 5000.0\n", "verifications": 9})),
+    ("live-speculation-off", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 900.0\n"})),
+    ("live-model-differs", S(live=running(speculative_draft_model_revision="main"))),
     ("mla-draft-quantised", S(SOUND + " --quantization modelopt_fp4", draft=MLA)),
     ("draft-target-name-differs", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\nbase_model:\n- a/Llama-3.3-70B\n---\n"})),
     ("draft-target-name-differs", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\ntags: [x]\n---\nbase_model: a/Llama-3.1-8B\n"})),

@@ -10,6 +10,7 @@ from engine.check.rules.registry import Detail, rule
 
 ONE = 1.05
 ENOUGH_VERIFICATIONS = 200
+ENOUGH_TOKENS = 1000
 COMPARED = (
     "speculative_algorithm", "speculative_num_steps", "speculative_eagle_topk", "speculative_num_draft_tokens",
     "speculative_accept_threshold_single", "speculative_accept_threshold_acc",
@@ -64,7 +65,8 @@ def live_flag_differs(facts: Facts) -> Iterator[Detail]:
     "live-speculation-off",
     "error",
     "A draft was asked for, and the server runs without speculation",
-    explanation="The server reports no algorithm: a missing --speculative-algorithm, an unread --config=FILE, or an old process.",
+    explanation="The server reports no algorithm, or wrote much without a verification: a missing --speculative-algorithm, an "
+    "unread --config=FILE, or an old process.",
     source="sglang 0.5.23, /server_info",
 )
 def live_speculation_off(facts: Facts) -> Iterator[Detail]:
@@ -83,13 +85,19 @@ def live_speculation_off(facts: Facts) -> Iterator[Detail]:
             (evidence,),
             Fix(text="restart it with --speculative-algorithm"),
         )
+    elif not off and info.get("speculative_algorithm") and _never_verified(facts):
+        yield Detail(
+            f"It names {info['speculative_algorithm']}, but wrote over {ENOUGH_TOKENS} tokens without one verification.",
+            (Evidence(what="/server_info: avg_spec_accept_length", expected="a number", found="absent"),),
+            Fix(text="look for its draft in its log, and restart it"),
+        )
 
 
 @rule(
     "live-model-differs",
     "error",
     "The running server serves other models",
-    explanation="Target or draft path are not those of the command under check.",
+    explanation="Target or draft, or the revision of one, are not those of the command under check.",
     source="sglang 0.5.23, /server_info and /model_info",
 )
 def live_model_differs(facts: Facts) -> Iterator[Detail]:
@@ -103,6 +111,14 @@ def live_model_differs(facts: Facts) -> Iterator[Detail]:
             yield Detail(
                 f"The {role} is {found}, not {wanted}.",
                 (Evidence(what=f"/server_info: {name}", expected=wanted, found=found),),
+                Fix(text="restart the server with the command under check"),
+            )
+    for name in ("revision", "speculative_draft_model_revision"):
+        asked, found = facts.given(name), info.get(name)
+        if asked is not None and asked.value is not None and isinstance(found, str) and found != asked.value:
+            yield Detail(
+                f"{name} is {found}, not {asked.value}.",
+                (Evidence(what=f"/server_info: {name}", expected=str(asked.value), found=found),),
                 Fix(text="restart the server with the command under check"),
             )
 
@@ -191,6 +207,15 @@ def accept_length(facts: Facts) -> float | None:
     ]
     gauges = [value for value in gauges if value > 0]
     return sum(gauges) / len(gauges) if gauges else None
+
+
+def _never_verified(facts: Facts) -> bool:
+    """Whether much was written and nothing drafted; a prefill node verifies nothing."""
+    live = facts.deployment.live
+    if live is None or live.metrics is None or live.verifications or accept_length(facts) is not None:
+        return False
+    written = re.findall(r"^sglang:generation_tokens_total(?:\{[^}]*\})? ([0-9.eE+]+)$", live.metrics, re.MULTILINE)
+    return sum(map(float, written)) > ENOUGH_TOKENS and _info(facts).get("disaggregation_mode") != "prefill"
 
 
 def _info(facts: Facts) -> dict[str, Any]:
