@@ -121,6 +121,35 @@ async def test_pause_and_resume(alula: Shell, tmp_path: Path, server: ScriptedSe
     assert (await alula.json("verify", "trial"))["problems"] == []
 
 
+async def test_a_worker_that_dies_each_time_is_given_up_with_a_remedy(
+    alula: Shell, tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.always["slow"] = hang
+    source = prompts_file(tmp_path, ["slow"])
+    await alula("start", source, "--server", server.url, "--name", "trial")
+    client = Client(state_folder())
+    async with asyncio.timeout(LIMIT_S):
+        while await alula.state("trial") == "running":
+            kill(victim(client, "worker"))
+            await asyncio.sleep(0.05)
+    shown = await alula("status", "trial")
+    assert "failed" in shown and "alula jobs logs" in shown and "alula regen resume trial" in shown
+    server.always.clear()
+    await resumed(alula)
+    await alula.wait_for("trial", "done")
+
+
+async def test_a_run_whose_answers_are_damaged_says_so(alula: Shell, tmp_path: Path, server: ScriptedServer) -> None:
+    source = prompts_file(tmp_path, ["one"])
+    started = await alula.json("start", source, "--server", server.url, "--name", "trial", "--wait")
+    spoil_answers(started["run_folder"])
+    assert "not a database" in await alula("verify", "trial", code=2)
+    assert "not a database" in await alula("export", "trial", code=2)
+    await alula("resume", "trial")
+    await alula.wait_for("trial", "failed")
+    assert "not a database" in await alula("status", "trial")
+
+
 async def resumed(alula: Shell) -> None:
     """Resume, once the worker that was paused has ended."""
     async with asyncio.timeout(LIMIT_S):
@@ -191,6 +220,11 @@ def victim(client: Client, kind: str) -> int | None:
     if job is None:
         return None
     return job.runner_pid if kind == "runner" else job.pid
+
+
+def spoil_answers(run_folder: str) -> None:
+    for file in Path(run_folder).glob("answers.sqlite*"):
+        file.write_bytes(b"rubbish " * 1000)
 
 
 def asked_more_than(server: ScriptedServer, count: int) -> bool:
