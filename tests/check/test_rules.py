@@ -249,9 +249,12 @@ SEVERITIES = [
     ("draft-target-name-differs", "warning", S(target={"_name_or_path": "a/Llama-3.3-70B"}, files={"draft/README.md": "---\ntags: [x]\nbase_model: a/Llama-3.1-8B\n---\n"})),
     ("live-speculation-off", "error", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 5000.0\n"})),
     ("live-model-differs", "error", S(SOUND + " --speculative-draft-model-revision v2", live=running(speculative_draft_model_revision="main"))),
+    ("draft-path-missing", "error", S(f"{SERVE} --speculative-algorithm DSPARK", target=DEEPSEEK)),
     ("eagle3-target-unsupported", "error", S(target={"architectures": ["MixtralForCausalLM"]})),
 ]
 SILENT = [
+    ("draft-path-missing", S(f"{SERVE} --speculative-algorithm DSPARK", target={"dspark_block_size": 8})),
+    ("target-hidden-size-mismatch", S(draft={"target_hidden_size": True})),
     ("live-speculation-off", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 5000.0\n", "verifications": 9})),
     ("live-speculation-off", S(live=running(internal_states=[{}]), more={"metrics": "sglang:generation_tokens_total 900.0\n"})),
     ("live-model-differs", S(live=running(speculative_draft_model_revision="main"))),

@@ -9,6 +9,7 @@ from engine.check.records import Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
 NEED_DRAFT = frozenset({"EAGLE", "EAGLE3", "DFLASH", "STANDALONE", "FROZEN_KV_MTP", "DSPARK"})
+DSPARK_KEYS = ("dspark_block_size", "dspark_markov_rank", "dspark_noise_token_id", "dspark_target_layer_ids")
 SEPARATE_DRAFT = frozenset({"EAGLE3", "DFLASH"})
 
 
@@ -24,7 +25,9 @@ def draft_path_missing(facts: Facts) -> Iterator[Detail]:
     """No path, and the target bundles no draft."""
     if facts.algorithm not in NEED_DRAFT or facts.draft_path is not None or facts.deployment.launch is None:
         return
-    if facts.algorithm in ("EAGLE", "DSPARK") and (facts.target.architecture is None or _bundles_mtp(facts)):
+    if facts.algorithm == "EAGLE" and (facts.target.architecture is None or _bundles_mtp(facts)):
+        return
+    if facts.algorithm == "DSPARK" and (facts.target.architecture is None or _bundles_dspark(facts)):
         return
     yield Detail(
         f"{facts.named_algorithm} needs --speculative-draft-model-path"
@@ -131,6 +134,14 @@ def _bundles_mtp(facts: Facts) -> bool:
     if isinstance(layers, int):
         return layers > 0
     return facts.target.architecture in BUNDLED_MTP | RENAMED_MTP
+
+
+def _bundles_dspark(facts: Facts) -> bool:
+    """By a key of the target's config, or a `dspark` folder in its checkpoint (sglang 0.5.23, dspark_config.py)."""
+    folder = facts.deployment.target.folder if facts.deployment.target is not None else None
+    beside = folder is not None and (Path(folder) / "dspark" / "config.json").is_file()
+    configs = (facts.target.config, facts.deployment.target.config or {} if facts.deployment.target else {})
+    return beside or any(config.get(key) is not None for config in configs for key in DSPARK_KEYS)
 
 
 def _same(one: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from engine.check.facts.deployment import Facts
+from engine.check.facts.target import integer
 from engine.check.records import Fix
 from engine.check.rules.registry import Detail, rule
 
@@ -92,8 +93,8 @@ def fc_output_mismatch(facts: Facts) -> Iterator[Detail]:
 )
 def target_hidden_size_mismatch(facts: Facts) -> Iterator[Detail]:
     """The key is there and differs."""
-    stated = facts.draft.config.get("target_hidden_size")
-    if not isinstance(stated, int) or facts.target.hidden_size is None or not facts.draft.is_eagle3:
+    stated = integer(facts.draft.config.get("target_hidden_size"))
+    if stated is None or facts.target.hidden_size is None or not facts.draft.is_eagle3:
         return
     if stated != facts.target.hidden_size:
         yield Detail(
