@@ -19,6 +19,8 @@ class Title(msgspec.Struct, frozen=True):
     state: str
     style: str
     """Of the state."""
+    summary: str = ""
+    """Drawn alone where the terminal is too small for anything else."""
 
 
 class TitleBar(Pane[Title]):
@@ -31,6 +33,8 @@ class TitleBar(Pane[Title]):
         title = self.record
         if title is None:
             return [""]
+        if title.summary:
+            return [cut(Content.assemble((f" {title.summary}", "bold")), width)]
         right = Content.assemble((title.state, title.style), " ")
         wide = _left(title, short=False)
         left = wide if wide.cell_length + right.cell_length + 1 <= width else _left(title, short=True)

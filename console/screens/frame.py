@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
+from textual.geometry import Size
 from textual.screen import Screen
 
 from console.actions import ACTIONS, NOT_IN_PALETTE, SCREEN_KEYS, footer_keys, key_groups
+from state.outside_text import plain_line
 from state.records.views import EngineView
 from widgets.key_footer import KeyFooter
 from widgets.pane import Pane
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from console.app import Console
 
 FRESH_S = 0.9
+SMALLEST = Size(40, 6)
 
 
 class FrameScreen(Screen[None]):
@@ -28,6 +32,14 @@ class FrameScreen(Screen[None]):
     PLACES: ClassVar[tuple[str, ...]] = ()
     """Places of `ACTIONS` whose keys work here, for footer and help."""
     TOPICS: ClassVar[frozenset[str]] = frozenset()
+
+    DEFAULT_CSS = """
+    FrameScreen {
+        overflow: hidden;
+        &.tiny TitleBar { dock: top; height: 100%; }
+        &.tiny KeyFooter { display: none; }
+    }
+    """
 
     @property
     def console(self) -> "Console":
@@ -57,10 +69,17 @@ class FrameScreen(Screen[None]):
         self.console.want(self.TOPICS | {"engine"})
         self.show_everything()
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the smallest useful size only a summary is drawn."""
+        tiny = event.size.width < SMALLEST.width or event.size.height < SMALLEST.height
+        if tiny != self.has_class("tiny"):
+            self.set_class(tiny, "tiny")
+            self._show_title(self.console.records.get("engine"))
+
     def fresh(self, topic: str, record: Any) -> None:
         """A record has changed."""
-        if topic == "engine":
-            self._show_title(record)
+        if topic == "engine" or self.has_class("tiny"):
+            self._show_title(self.console.records.get("engine"))
         if topic in self.TOPICS:
             self.take(topic, record)
 
@@ -97,9 +116,23 @@ class FrameScreen(Screen[None]):
         held = "HELD: press p   " if self.console.held else ""
         words, style = _engine_words(view)
         details = "" if self.title_text() == self.TITLE_TEXT else self.title_text()
+        summary = self._summary(view) if self.has_class("tiny") else ""
         self.query_one(TitleBar).show(
-            Title(SCREEN_KEYS, self.BELONGS_TO or self.TITLE_TEXT, details, held + words, "$warning" if held else style)
+            Title(
+                SCREEN_KEYS,
+                self.BELONGS_TO or self.TITLE_TEXT,
+                details,
+                held + words,
+                "$warning" if held else style,
+                summary,
+            )
         )
+
+    def _summary(self, view: EngineView | None) -> str:
+        errors = [alert for alert in self.console.records.get("alerts", ()) if alert.severity == "error"]
+        if errors:
+            return f"! {plain_line(errors[0].title, 80)}"
+        return f"Alula: {_engine_words(view)[0]}, no errors"
 
 
 def _engine_words(view: EngineView | None) -> tuple[str, str]:

@@ -121,3 +121,12 @@ async def test_a_new_error_calls_out(tmp_path: Path) -> None:
                 remedy="Look at dmesg.", now=time.time(),
             )  # fmt: skip
         await until(pilot, lambda: any("Look at dmesg." in one.message for one in app._notifications), "the toast")
+
+
+async def test_a_terminal_too_small_shows_one_line(tmp_path: Path) -> None:
+    app = console(seed(tmp_path / "state"))
+    async with app.run_test(size=(30, 4)) as pilot:
+        bar = app.screen.query_one(TitleBar)
+        await until(pilot, lambda: bar.record is not None and bar.record.summary == "Alula: engine up, no errors", "it")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: bar.record is not None and not bar.record.summary, "the usual title")
