@@ -31,7 +31,7 @@ CREATE INDEX IF NOT EXISTS outcome_kind ON outcome (kind, completion_tokens, pro
 
 
 class Store:
-    """The samples and answers of one run. A connection belongs to one thread."""
+    """The samples and answers of one run. A connection belongs to one thread; one that only reads sees one moment."""
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
         path = folder / FILE_NAME
@@ -39,6 +39,7 @@ class Store:
             self.database = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S, isolation_level=None
             )
+            self.database.execute("BEGIN")
         else:
             self.database = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             self.database.execute("PRAGMA journal_mode = WAL")

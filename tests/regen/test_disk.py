@@ -77,6 +77,17 @@ def test_the_first_outcome_of_a_sample_stays(tmp_path: Path) -> None:
     store.close()
 
 
+def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
+    folder, _ = make_run(tmp_path, "http://127.0.0.1:1", ["one"])
+    reader = Store(folder, read_only=True)
+    assert list(reader.answers()) == []
+    store = Store(folder)
+    store.write([_answer("late")])
+    store.close()
+    assert reader.tally().done == 0
+    reader.close()
+
+
 def test_a_damaged_answer_is_never_exported(tmp_path: Path) -> None:
     folder, plan = make_run(tmp_path, "http://127.0.0.1:1", ["one"])
     store = Store(folder)
