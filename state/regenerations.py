@@ -73,6 +73,15 @@ def latest_progress(connection: sqlite3.Connection, run_id: int) -> Regeneration
     return rows.read_one(connection, RegenerationProgress, sql, [run_id])
 
 
+def speed_history(
+    connection: sqlite3.Connection, run_id: int, since: float, until: float, step_s: float
+) -> tuple[tuple[float, float | None], ...]:
+    """Mean tokens a second in whole steps between two times, oldest first: (start of the step, mean)."""
+    sql = """SELECT CAST(taken_at / ?4 AS INTEGER) * ?4 AS step, avg(tokens_per_s_now) FROM regeneration_progress
+        WHERE run_id = ?1 AND taken_at >= ?2 AND taken_at < ?3 GROUP BY step ORDER BY step"""
+    return tuple(connection.execute(sql, [run_id, since, until, step_s]).fetchall())
+
+
 def progress_history(connection: sqlite3.Connection, run_id: int, since: float) -> list[RegenerationProgress]:
     """Progress of a run since a time, in time order."""
     sql = "SELECT * FROM regeneration_progress WHERE run_id = ? AND taken_at >= ? ORDER BY taken_at"

@@ -13,6 +13,7 @@ from state.records.jobs import Job
 from state.records.views import EngineView, GpuRow, GpusView, HostView, RegenerationRow, ServerRow
 
 SPEED_HISTORY_S = 900.0
+SPEED_STEP_S = 10.0
 JOBS_SHOWN = 5000
 
 
@@ -78,11 +79,12 @@ def read_open_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
 
 def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, ...]:
     """Every regeneration with its progress; those that run, with their speed of the last minutes."""
-    since = time.time() - SPEED_HISTORY_S
+    until = time.time() // SPEED_STEP_S * SPEED_STEP_S  # whole steps only, so that the chart moves once in a step
     rows = []
     for run in regenerations.read_regenerations(database):
-        history = regenerations.progress_history(database, run.id, since) if run.state == "running" else []
-        speeds = tuple((one.taken_at, one.tokens_per_s_now) for one in history)
+        speeds: tuple[tuple[float, float | None], ...] = ()
+        if run.state == "running":
+            speeds = regenerations.speed_history(database, run.id, until - SPEED_HISTORY_S, until, SPEED_STEP_S)
         rows.append(RegenerationRow(run, regenerations.latest_progress(database, run.id), speeds))
     return tuple(rows)
 

@@ -59,7 +59,7 @@ class GpuList(Pane[GpusView]):
         age_s = time.time() - sample.taken_at
         line = Content.assemble(
             f" {gpu.index:>2} ",
-            bar(sample.utilization_percent, 16 if width < 110 else 26, "$success"),
+            bar(sample.utilization_percent, 16 if width < 110 else 26, "$success", whole_cells=width < 110),
             "  ",
             _memory(row, width),
             f"  {figures.watts_column(sample.power_w)} ",
