@@ -1,8 +1,13 @@
 """`alula check`: whether a speculative deployment fits together, before a launch and while it runs."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from engine.check.report.result import Outcome, Unchecked
+
+if TYPE_CHECKING:
+    from engine.check.collect import Collection
 
 EPILOG = """\b
 Examples:
@@ -10,6 +15,7 @@ Examples:
   alula check -- python3 -m sglang.launch_server --model-path /models/target ...
   alula check --server http://127.0.0.1:30000 launch.sh
   alula check --running
+  alula check --train run.yaml launch.sh
   alula check --fix launch.sh | patch -p0
 
 Exit status: 0 no error found, 1 errors found, 2 something could not be checked."""
@@ -35,6 +41,10 @@ class CommandAfterDashes(click.Command):
 @click.option("--server", "servers", metavar="URL", multiple=True, help="Also ask a running server.")
 @click.option("--pid", "pids", metavar="PID", multiple=True, type=click.IntRange(min=1), help="Check a process.")
 @click.option("--running", is_flag=True, help="Check every server that runs on this host.")
+@click.option("--train", metavar="FILE", help="Also check a training recipe (SpecForge's run.yaml) against it.")
+@click.option(
+    "--break-even", metavar="LENGTH", type=float, help="Accept length from which speculation pays, by a benchmark."
+)
 @click.option("--sglang-version", metavar="VERSION", help="The SGLang release that will run, for example 0.5.23.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option("--sarif", is_flag=True, help="Report as SARIF 2.1.0.")
@@ -48,6 +58,8 @@ def check(
     servers: tuple[str, ...],
     pids: tuple[int, ...],
     running: bool,
+    train: str | None,
+    break_even: float | None,
     sglang_version: str | None,
     as_json: bool,
     sarif: bool,
@@ -69,22 +81,24 @@ def check(
     files, command = sources, context.meta.get(COMMAND_KEY, ())
     if not (files or command or servers or pids or running):
         raise click.UsageError("nothing to check: give a FILE, a command after --, --server, --pid or --running.")
-    outcome = _run(files, command, servers, pids, running, sglang_version)
+    from engine.check.collect import Collection
+
+    collection = Collection(sglang_version, break_even)
+    if train is not None:
+        collection.add_training(train)
+    outcome = _run(collection, files, command, servers, pids, running)
     _print(outcome, as_json, sarif, fix)
     context.exit(outcome.exit_code)
 
 
 def _run(
+    collection: "Collection",
     files: tuple[str, ...],
     command: tuple[str, ...],
     servers: tuple[str, ...],
     pids: tuple[int, ...],
     running: bool,
-    sglang_version: str | None,
 ) -> Outcome:
-    from engine.check.collect import Collection
-
-    collection = Collection(sglang_version)
     for file in files:
         collection.add_file(file)
     if command:

@@ -1,10 +1,14 @@
 """Gathers the sources that one run of the checker was given, and checks what is in them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from engine.check.deployment import assemble
 from engine.check.errors import SourceUnreadable
-from engine.check.records import Launch, LiveServer
+from engine.check.records import Launch, LiveServer, Place
 from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
 
 DEFAULT_PORT = 30000
@@ -16,8 +20,10 @@ OWN_SERVER_TIMEOUT_S = 2.0
 class Collection:
     """Launches and servers of one run. A source that cannot be read does not stop the others."""
 
-    def __init__(self, sglang_version: str | None = None) -> None:
+    def __init__(self, sglang_version: str | None = None, break_even: float | None = None) -> None:
         self._sglang_version = sglang_version
+        self._break_even = break_even
+        self._training: Mapping[str, Any] | None = None
         self._launches: list[Launch] = []
         self._logged: list[LiveServer] = []
         self._servers: list[LiveServer] = []
@@ -57,6 +63,20 @@ class Collection:
                 Unchecked("--running", None, None, "no SGLang or vLLM server runs here under this account", "")
             )
 
+    def add_training(self, name: str) -> None:
+        """A training recipe: SpecForge's run.yaml, with what a manifest of its data says beside it."""
+        from engine.check.bounded_file import read_text
+        from engine.check.bounded_yaml import documents, value_of
+
+        def read() -> None:
+            (root, *_) = [*documents(read_text(Path(name)), name), None]
+            found = value_of(root, name) if root is not None else None
+            if not isinstance(found, dict):
+                raise SourceUnreadable("is no training recipe: a mapping is expected", Place(name), "give run.yaml")
+            self._training = found
+
+        self._attempt(read)
+
     def add_server(self, url: str) -> None:
         """A live server; what goes wrong with it becomes a finding."""
         from engine.check.live import read_server
@@ -82,7 +102,10 @@ class Collection:
         return [*pairs, *((None, live) for live in (*free, *self._logged))]
 
     def _check(self, launch: Launch | None, live: LiveServer | None) -> Checked:
-        return check_deployment(assemble(launch, sglang_version=self._sglang_version, live=live))
+        deployment = assemble(
+            launch, sglang_version=self._sglang_version, live=live, break_even_accept_length=self._break_even
+        )
+        return check_deployment(msgspec.structs.replace(deployment, training=self._training))
 
     def _attempt(self, read: Callable[[], None]) -> None:
         try:
