@@ -1,0 +1,1 @@
+"""Benchmarks: workloads, load generator, sweeps, economics, comparison."""
