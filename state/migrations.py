@@ -1,4 +1,7 @@
-"""The schema, one step at a time. A step that has shipped is never edited: a change is a new step at the end."""
+"""The schema, one step at a time. A step that has shipped is never edited: a change is a new step at the end.
+
+Each new step raises `state.database.SCHEMA_VERSION` by one; without that an old database is not migrated.
+"""
 
 from typing import TYPE_CHECKING
 
