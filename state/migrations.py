@@ -184,3 +184,21 @@ def create_regenerations(db: "Database") -> None:
             completion_tokens INTEGER NOT NULL, tokens_per_s_now REAL, tokens_per_s_overall REAL, eta_s REAL,
             eta_low_s REAL, eta_high_s REAL, PRIMARY KEY (run_id, taken_at)
         ) WITHOUT ROWID""")
+
+
+@migrations()
+def create_benches(db: "Database") -> None:
+    """Benchmarks and their progress."""
+    db.execute("""
+        CREATE TABLE bench (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, run_folder TEXT NOT NULL,
+            job_id INTEGER REFERENCES job (id), points INTEGER NOT NULL, cells INTEGER NOT NULL,
+            created_at REAL NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL
+        )""")
+    db.execute("""
+        CREATE TABLE bench_progress (
+            bench_id INTEGER NOT NULL REFERENCES bench (id) ON DELETE CASCADE, taken_at REAL NOT NULL,
+            cells_done INTEGER NOT NULL, cell TEXT NOT NULL, requests_done INTEGER NOT NULL, requests_total INTEGER,
+            failed INTEGER NOT NULL, in_flight INTEGER NOT NULL, tokens_per_s_now REAL, eta_s REAL,
+            PRIMARY KEY (bench_id, taken_at)
+        ) WITHOUT ROWID""")
