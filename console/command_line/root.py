@@ -11,6 +11,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "check": ("console.command_line.check:check", "Check a speculative deployment before a launch, or one that runs."),
     "db": ("console.command_line.db:db", "Back up, check and prune the state database."),
     "demo": ("console.command_line.demo:demo", "A small campaign on this machine's CPU, in minutes."),
+    "doctor": ("console.command_line.doctor:doctor", "What on this machine could keep Alula from working."),
     "engine": ("console.command_line.engine:engine", "The background process: run, start, stop, status, install."),
     "gpus": ("console.command_line.gpus:gpus", "GPUs, one row each."),
     "jobs": ("console.command_line.jobs:jobs", "List, show, launch, stop and retry background jobs."),
