@@ -64,7 +64,9 @@ def open_client() -> "httpx.AsyncClient":
     """A client that follows no redirect and uses no proxy; the caller sets the time of each request."""
     import httpx
 
-    return httpx.AsyncClient(timeout=None, trust_env=False, follow_redirects=False)
+    from engine.watch.server_client import UNCOMPRESSED
+
+    return httpx.AsyncClient(timeout=None, trust_env=False, follow_redirects=False, headers=UNCOMPRESSED)
 
 
 def normal_url(url: str) -> str:

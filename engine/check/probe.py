@@ -161,14 +161,14 @@ async def _post(client: "httpx.AsyncClient", url: str, body: Mapping[str, Any]) 
     """One JSON answer, bounded in time and size; raises `Unanswered`."""
     import httpx
 
-    received = bytearray()
+    from engine.watch.server_client import NoAnswer, read_body
+
     try:
         async with asyncio.timeout(REQUEST_TIMEOUT_S), client.stream("POST", url, json=body) as response:
-            async for chunk in response.aiter_bytes():
-                received += chunk
-                if len(received) > MAX_BYTES:
-                    raise Unanswered(f"{url} sends more than {MAX_BYTES >> 20} MiB")
+            received = await read_body(response, MAX_BYTES)
             refuse_status(url, response.status_code)
+    except NoAnswer as error:
+        raise Unanswered(f"{url}: {error}") from None
     except TimeoutError:
         raise Unanswered(f"{url} did not answer within {REQUEST_TIMEOUT_S:.0f} s") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:

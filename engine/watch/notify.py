@@ -67,9 +67,9 @@ async def _logged(work: Awaitable[str | None], name: str) -> None:
 async def _post(url: str, body: bytes) -> str | None:
     from engine.watch.server_client import open_client
 
-    async with open_client() as client:
-        response = await client.post(url, content=body, headers={"content-type": "application/json"})
-    return None if response.is_success else f"it answered {response.status_code}"
+    headers = {"content-type": "application/json"}
+    async with open_client() as client, client.stream("POST", url, content=body, headers=headers) as response:
+        return None if response.is_success else f"it answered {response.status_code}"
 
 
 async def _run(command: Sequence[str], body: bytes) -> str | None:

@@ -1,0 +1,1 @@
+"""What strangers may try: each attack is a test."""
