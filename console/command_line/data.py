@@ -1,0 +1,16 @@
+"""`alula data`: find training prompts, mix them, keep them clean."""
+
+import click
+
+from console.command_line.data_show import show_source
+
+
+@click.group()
+def data() -> None:
+    """Find training prompts for a draft, mix them, keep them clean.
+
+    Example: alula data show HumanEval.jsonl.gz
+    """
+
+
+data.add_command(show_source)

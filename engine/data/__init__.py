@@ -1,0 +1,1 @@
+"""Training data for a draft: find it, mix it, keep it clean."""
