@@ -202,3 +202,40 @@ def create_benches(db: "Database") -> None:
             failed INTEGER NOT NULL, in_flight INTEGER NOT NULL, tokens_per_s_now REAL, eta_s REAL,
             PRIMARY KEY (bench_id, taken_at)
         ) WITHOUT ROWID""")
+
+
+@migrations()
+def detail_regenerations(db: "Database") -> None:
+    """Speed of five minutes, and the newest state of a run beside its figures."""
+    db.execute("ALTER TABLE regeneration_progress ADD COLUMN tokens_per_s_5m REAL")
+    db.execute("""
+        CREATE TABLE regeneration_detail (
+            run_id INTEGER PRIMARY KEY REFERENCES regeneration (id) ON DELETE CASCADE, sources TEXT NOT NULL,
+            slowest TEXT NOT NULL, moved TEXT NOT NULL, concurrency INTEGER NOT NULL, servers TEXT NOT NULL
+        )""")
+
+
+@migrations()
+def create_data(db: "Database") -> None:
+    """Searches of the hub, preparations of training data, and answers of the hub that are kept."""
+    db.execute("""
+        CREATE TABLE data_search (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_folder TEXT NOT NULL, created_at REAL NOT NULL,
+            ended_at REAL, state TEXT NOT NULL, message TEXT NOT NULL, sets TEXT NOT NULL
+        )""")
+    db.execute("""
+        CREATE TABLE data_scout (
+            search_id INTEGER NOT NULL REFERENCES data_search (id) ON DELETE CASCADE, scout TEXT NOT NULL,
+            round TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, to_ask INTEGER NOT NULL,
+            found INTEGER NOT NULL, kept INTEGER NOT NULL, message TEXT NOT NULL, updated_at REAL NOT NULL,
+            PRIMARY KEY (search_id, scout)
+        ) WITHOUT ROWID""")
+    db.execute("""
+        CREATE TABLE data_preparation (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_folder TEXT NOT NULL, plan_path TEXT NOT NULL,
+            output_folder TEXT NOT NULL, created_at REAL NOT NULL, ended_at REAL, job_id INTEGER REFERENCES job (id),
+            state TEXT NOT NULL, message TEXT NOT NULL, stage TEXT NOT NULL, rows_read INTEGER NOT NULL,
+            rows_per_s REAL, updated_at REAL NOT NULL, funnel TEXT NOT NULL, shares TEXT NOT NULL,
+            manifest TEXT NOT NULL
+        )""")
+    db.execute("CREATE TABLE hub_answer (question TEXT PRIMARY KEY, answer TEXT NOT NULL, asked_at REAL NOT NULL)")
