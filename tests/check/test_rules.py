@@ -132,6 +132,7 @@ CASES: dict[str, tuple[Setup, Setup]] = {
     "norm-output-mismatch": (S(draft={"norm_output": True}), S(draft={"norm_output": False})),
     "draft-target-name-differs": (S(target={"_name_or_path": "meta-llama/Llama-3.1-8B"}, files={"draft/training.json": '{"target_model": "meta-llama/Llama-3.3-70B"}'}), S(target={"_name_or_path": "meta-llama/Llama-3.1-8B"}, files={"draft/training.json": '{"target_model": "meta-llama/Llama-3.1-8B"}'})),
     "config-unreadable": (S(files={"target/config.json": "{"}), S()),
+    "config-value-implausible": (S(draft={"num_hidden_layers": 10**9}), S(draft={"num_hidden_layers": 126})),
     "weights-not-safetensors": (S(tensors=NONE, files={"draft/pytorch_model.bin": "x"}), S(files={"draft/pytorch_model.bin": "x"})),
     "input-missing": (S(tensors=NONE), S()),
     "live-unreachable": (S(live={}, more={"problem": "no answer"}), S(live=running())),

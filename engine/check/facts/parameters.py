@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 
 from engine.check.facts.draft import DraftFacts
+from engine.check.facts.plausible import MOST_LAYERS, implausible
 from engine.check.facts.target import integer
 
 Shape = tuple[int | None, ...]
 
 
 def expected_parameters(draft: DraftFacts) -> Mapping[str, Shape] | None:
-    """Name to shape of all that a checkpoint must fill; `None` for classes whose parameters are not known here.
+    """Name to shape of all that a checkpoint must fill; `None` for classes whose parameters are not known here, and
+    for a config with numbers that no model has.
 
     Source: sglang 0.5.23, models/llama_eagle3.py and models/kimi_k25_eagle3.py, `load_weights` and constructors.
     """
     if draft.family != "eagle3_llama" or draft.hidden_size is None:
+        return None
+    if any(implausible(draft.config)) or draft.aux_count > MOST_LAYERS:
         return None
     hidden = draft.hidden_size
     found: dict[str, Shape] = {"norm.weight": (hidden,)}

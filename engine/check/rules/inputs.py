@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from engine.check.facts.deployment import Facts
-from engine.check.records import Evidence, Model
+from engine.check.facts.plausible import implausible
+from engine.check.records import Evidence, Fix, Model
 from engine.check.rules.registry import Detail, rule
 
 
@@ -27,6 +28,31 @@ def config_unreadable(facts: Facts) -> Iterator[Detail]:
                 yield Detail(
                     f"{problem.path} {problem.message}.", (Evidence(what=problem.path, found=problem.message),)
                 )
+
+
+@rule(
+    "config-value-implausible",
+    "error",
+    "A number in a config that no model has",
+    explanation="Counts and widths below 0 or far above any model: a damaged or hostile file. Shapes that follow from it are "
+    "not computed.",
+    source="Alula; deepest published model: 126 layers, largest vocabulary: 262,208",
+    framework="any",
+)
+def config_value_implausible(facts: Facts) -> Iterator[Detail]:
+    """Each number with its key."""
+    for model, config in (
+        (facts.deployment.target, facts.target.config),
+        (facts.deployment.draft, facts.draft.config),
+    ):
+        for one in implausible(config):
+            assert model is not None
+            found = f"{one.value:.6g}" if abs(one.value) < 1e300 else "a number of hundreds of digits"
+            yield Detail(
+                f"The {model.role}'s config has {one.key} = {found}; the most that is plausible is {one.largest:,}.",
+                (Evidence(what=f"{model.folder}/config.json: {one.key}", expected=f"0 to {one.largest}", found=found),),
+                Fix(text="restore the config that belongs to the weights"),
+            )
 
 
 @rule(
