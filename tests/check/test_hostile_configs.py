@@ -18,7 +18,7 @@ from engine.check.report.fix_diff import fix_diffs
 from engine.check.report.json_report import json_report
 from engine.check.report.sarif import sarif_report
 from engine.check.report.text_report import text_report
-from tests.check.models import DRAFT_CONFIG, DRAFT_SHAPES, TARGET_CONFIG, incident_folder, write_model
+from tests.check.models import DRAFT_CONFIG, TARGET_CONFIG, incident_folder
 
 ENGINE = Path(__file__).parents[2] / "engine" / "check"
 LIMIT = 1 << 30
@@ -27,6 +27,10 @@ VALUES: tuple[Any, ...] = (
     10**9, 2**63, 10**400, -1, -(10**30), 0, 1e308, -0.5, True, None, "9" * 10_000, "ten", "", [], {}, [[[[]]]],
     [10**12] * 3, list(range(20_000)), [0] * 200_000, [None, "x", 1.5], {"a": {"b": []}}, {"factor": 1e300},
     {"factor": "x", "rope_type": []}, {"eagle_aux_hidden_state_layer_ids": list(range(50_000))},
+)  # fmt: skip
+MORE_KEYS = (
+    "draft_vocab_size", "head_dim", "num_aux_hidden_states", "target_hidden_size", "eagle_config", "num_loops",
+    "eagle_aux_hidden_state_layer_ids", "num_layers", "rope_scaling", "rope_parameters",
 )  # fmt: skip
 FLAGS = (
     "speculative-num-steps", "speculative-eagle-topk", "speculative-num-draft-tokens", "tp-size", "dp-size", "ep-size",
@@ -52,8 +56,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], list[str]]]:
             value = VALUES[(index * 5 + at * 7) % len(VALUES)]
             yield f"target {key} {at}", {**TARGET_CONFIG, key: value}, DRAFT_CONFIG, []
             yield f"draft {key} {at}", TARGET_CONFIG, {**DRAFT_CONFIG, key: value}, []
-    for key in (*TARGET_CONFIG, "draft_vocab_size", "head_dim", "num_aux_hidden_states", "target_hidden_size", "eagle_config",
-                "eagle_aux_hidden_state_layer_ids", "num_loops", "num_layers", "rope_scaling", "rope_parameters"):  # fmt: skip
+    for key in (*TARGET_CONFIG, *MORE_KEYS):
         for at, value in enumerate(VALUES):
             yield f"both {key} {at}", {**TARGET_CONFIG, key: value}, {**DRAFT_CONFIG, key: value, "fc_norm": True}, []
     for flag in FLAGS:
