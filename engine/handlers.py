@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 import engine.jobs.requests
+from engine.bench.requests import BENCH_HANDLERS
 from engine.commands import Handler, Request
 from engine.context import Refusal
 from engine.regen.requests import REGENERATION_HANDLERS
@@ -38,6 +39,7 @@ HANDLERS: dict[str, Handler] = {
     "jobs.launch": engine.jobs.requests.launch,
     "jobs.retry": engine.jobs.requests.retry,
     "jobs.stop": engine.jobs.requests.stop,
+    **BENCH_HANDLERS,
     **REGENERATION_HANDLERS,
     **server_handlers(),
 }

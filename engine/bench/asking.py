@@ -41,8 +41,12 @@ class Asker:
 
     def __init__(self, connections: Connections, target: Target, template: ChatTemplate | None) -> None:
         self.target = target
-        self._connections = connections
+        self.connections = connections
         self._template = template
+
+    def close(self) -> None:
+        """Drop all connections."""
+        self.connections.close()
 
     async def ask(
         self, prompt: Prompt, zero: float, late_s: float = 0.0
@@ -90,7 +94,7 @@ class Asker:
         )
         began = time.perf_counter()
         try:
-            await self._connections.ask("POST", PATHS[target.api], body, reader, target.limit_s, target.stall_s)
+            await self.connections.ask("POST", PATHS[target.api], body, reader, target.limit_s, target.stall_s)
             return record_of(name, reader.end(), began, zero, late_s), reader.reading
         except Failed as error:
             return _failure(name, error, reader.reading, began, zero, late_s), None

@@ -56,9 +56,8 @@ class LoadRun:
         self._stopping = asyncio.Event()
 
     async def run(self, stopping: asyncio.Event) -> LoadEnd:
-        """Warm up, then measure until the count or the time is reached, the server is lost, or `stopping` is set."""
+        """Measure until the count or the time is reached, the server is lost, or `stopping` is set."""
         self._stopping = stopping
-        await self._warm_up()
         self._zero = self._last = time.perf_counter()
         self._meter.start()
         await (self._closed() if self._load.rate is None else self._open())
@@ -66,6 +65,18 @@ class LoadRun:
         if stopping.is_set() and not self._ended_early:
             self._ended_early = "stopped by the operator"
         return LoadEnd(wall_s=self._last - self._zero, client=client, ended_early=self._ended_early)
+
+    async def warm_up(self, stopping: asyncio.Event) -> None:
+        """Ask the first prompts and drop what comes."""
+        waiting = itertools.islice(self._numbered(), self._load.warmup)
+
+        async def slot() -> None:
+            for prompt in waiting:
+                if stopping.is_set():
+                    return
+                await self._asker.ask(prompt, 0.0)
+
+        await asyncio.gather(*(slot() for _ in range(min(self._load.warmup, self._load.concurrency or 1))))
 
     def _numbered(self) -> Iterator[Prompt]:
         """Prompts in order, again and again; a second pass has names of its own."""
@@ -80,17 +91,6 @@ class LoadRun:
             if over or self._stopping.is_set() or self._ended_early:
                 return
             yield prompt
-
-    async def _warm_up(self) -> None:
-        waiting = itertools.islice(self._numbered(), self._load.warmup)
-
-        async def slot() -> None:
-            for prompt in waiting:
-                if self._stopping.is_set():
-                    return
-                await self._asker.ask(prompt, 0.0)
-
-        await asyncio.gather(*(slot() for _ in range(min(self._load.warmup, self._load.concurrency or 1))))
 
     async def _closed(self) -> None:
         waiting = self._wanted()

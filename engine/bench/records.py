@@ -105,6 +105,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = True
     raw: bool = False
     """Send prompts as they stand, without the model's chat template."""
+    flush_cache: bool = False
+    """Empty the server's prefix cache before each load. Not on a server that others use."""
     api_key_variable: str = ""
     """Environment variable that holds the server's API key."""
     gpus: tuple[int, ...] = ()

@@ -1,0 +1,1 @@
+"""What a comparison looks like as text, Markdown, CSV, JSONL and HTML."""
