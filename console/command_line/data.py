@@ -2,6 +2,7 @@
 
 import click
 
+from console.command_line.data_plan import write_plan
 from console.command_line.data_show import show_source
 
 
@@ -14,3 +15,4 @@ def data() -> None:
 
 
 data.add_command(show_source)
+data.add_command(write_plan)

@@ -1,0 +1,1 @@
+"""What is known of data sets before any search: the starting catalogue, and which sets are benchmarks."""

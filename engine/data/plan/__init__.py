@@ -1,0 +1,1 @@
+"""The plan of a campaign's data: one TOML file."""
