@@ -102,6 +102,30 @@ def compare(names: tuple[str, ...], as_json: bool) -> None:
 
 @bench.command()
 @click.argument("name")
+@click.option(
+    "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.md, .csv, .jsonl or .html."
+)
+@_json_option
+def export(name: str, output: Path, as_json: bool) -> None:
+    """Write a comparison as Markdown, CSV, JSONL, or one HTML file with plots that needs nothing else.
+
+    Example: alula bench export drafts --output drafts.html
+    """
+    from console.command_line.bench_running import folder_of
+    from engine.bench.comparison import compare_folder
+    from engine.bench.records import BenchError
+    from engine.bench.report.files import write_report
+
+    try:
+        found = compare_folder(folder_of(name, as_json))
+        write_report(found, output)
+    except BenchError as error:
+        leave(f"{error}\n{error.remedy}", as_json)
+    click.echo(to_json({"file": str(output), "rows": len(found.rows)}) if as_json else f"written: {output}")
+
+
+@bench.command()
+@click.argument("name")
 @_json_option
 def stop(name: str, as_json: bool) -> None:
     """Stop a benchmark; complete measurements are kept.

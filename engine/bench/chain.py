@@ -23,6 +23,8 @@ class ChainPoint(msgspec.Struct, frozen=True):
     round_cost: Estimate
     accept_rates: tuple[Estimate, ...]
     """Marginal rates by position, from the first drafted token on."""
+    speedup: Estimate | None = None
+    """As measured; reckoned from rates and cost where it is not given."""
 
 
 class CostModel(msgspec.Struct, frozen=True):
@@ -128,11 +130,12 @@ def _expected(number: int, own: ChainPoint | None, longest: ChainPoint, model: C
     length = accept_length(rates, number)
     cost = own.round_cost if own is not None else model.cost(number)
     floor = max(_low(cost), 1e-9)
+    reckoned = Estimate(length.value / cost.value, _low(length) / max(_high(cost), 1e-9), _high(length) / floor)
     return Expectation(
         num_steps=number,
         accept_length=length,
         round_cost=cost,
-        speedup=Estimate(length.value / cost.value, _low(length) / max(_high(cost), 1e-9), _high(length) / floor),
+        speedup=own.speedup if own is not None and own.speedup is not None else reckoned,
         measured=own is not None,
         extrapolated=number > len(rates),
     )

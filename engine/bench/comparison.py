@@ -228,7 +228,8 @@ def _foretold(rows: Sequence[Row], provenance: dict[str, Provenance]) -> tuple[F
         if information.get("speculative_eagle_topk") != 1 or not isinstance(steps, int) or steps < 1:
             continue
         if row.economics is not None and row.summary.accept_rates and counts(row):
-            chain = ChainPoint(steps, row.economics.round_cost, row.summary.accept_rates[:steps])
+            rates, found = row.summary.accept_rates[:steps], row.economics
+            chain = ChainPoint(steps, found.round_cost, rates, found.speedup)
             points.setdefault((str(draft), row.summary.load.name), []).append(chain)
     return tuple(
         Foretold(draft, load, expectations(chains, range(1, max(one.num_steps for one in chains) + FURTHER_STEPS + 1)))

@@ -47,9 +47,10 @@ class Economics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_tie(self) -> bool:
-        """Whether the interval holds both a gain and a loss."""
-        low, high = self.round_cost.low, self.round_cost.high
-        return low is not None and high is not None and low <= self.accept_length <= high
+        """Whether the speed-up's interval holds both a gain and a loss. An error of the accept length moves break-even
+        and the accept length alike, so it has no say."""
+        low, high = self.speedup.low, self.speedup.high
+        return low is not None and high is not None and low <= 1 <= high
 
 
 def economics(baseline: Estimate, speculative: Estimate, accept_length: Estimate) -> Economics:
@@ -84,7 +85,7 @@ def verdict(found: Economics) -> str:
     """One sentence: `needs accept length over 2.30; 0.20 short`."""
     cost, missing = found.round_cost.value, found.missing_accept_length
     if found.is_tie:
-        return f"a tie: break-even {cost:.2f} lies within the error of the measurement"
+        return f"a tie: break-even {cost:.2f} and accept length {found.accept_length:.2f} cannot be told apart"
     if missing > 0:
         return f"needs accept length over {cost:.2f}; {missing:.2f} short"
     return f"pays from accept length {cost:.2f} on; {-missing:.2f} over"

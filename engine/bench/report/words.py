@@ -115,7 +115,7 @@ def _advice(foretold: Foretold) -> str:
     how = "measured" if best.measured else "foretold"
     low, high = best.speedup.low or 0.0, best.speedup.high or 0.0
     return (
-        f"{foretold.load}: with this draft {best.num_steps} steps are best by the measured rates: "
+        f"{foretold.load}: by the measured rates this draft is fastest with num-steps {best.num_steps}: "
         f"{best.speedup.value:.2f}x ({low:.2f} to {high:.2f}, {how})"
     )
 
