@@ -3,7 +3,7 @@
 import sqlite3
 
 from state import rows
-from state.records.regeneration import Regeneration, RegenerationProgress, RegenerationState
+from state.records.regeneration import Regeneration, RegenerationDetail, RegenerationProgress, RegenerationState
 
 _THINNING = ((600.0, 10), (24 * 3600.0, 60))
 """Progress older than so many seconds is kept once in so many seconds: 50 hours come to about 12,000 rows."""
@@ -65,6 +65,17 @@ def write_progress(connection: sqlite3.Connection, progress: RegenerationProgres
                      GROUP BY CAST(taken_at / {step} AS INTEGER))""",
                 [progress.run_id, progress.taken_at - age_s],
             )
+
+
+def write_detail(connection: sqlite3.Connection, detail: RegenerationDetail) -> None:
+    """Put the newest detail of a run in the place of the one before."""
+    rows.replace(connection, "regeneration_detail", detail)
+
+
+def read_detail(connection: sqlite3.Connection, run_id: int) -> RegenerationDetail | None:
+    """The newest detail of a run; `None` before its worker has told any."""
+    sql = "SELECT * FROM regeneration_detail WHERE run_id = ?"
+    return rows.read_one(connection, RegenerationDetail, sql, [run_id])
 
 
 def latest_progress(connection: sqlite3.Connection, run_id: int) -> RegenerationProgress | None:

@@ -80,6 +80,30 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     tries: int
 
 
+class Extent(msgspec.Struct, frozen=True):
+    """The numbers of the samples that came from one input, first and last included."""
+
+    name: str
+    first: int
+    last: int
+
+    @property
+    def count(self) -> int:
+        """How many samples."""
+        return self.last - self.first + 1
+
+
+class SourceTally(msgspec.Struct, frozen=True):
+    """What became of the samples of one input."""
+
+    extent: Extent
+    done: int = 0
+    tokens: int = 0
+    squares: float = 0.0
+    """Of the answers' lengths in tokens."""
+    failed: dict[str, int] = {}
+
+
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """What a run's store holds."""
 

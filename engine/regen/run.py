@@ -3,15 +3,18 @@
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from engine.regen.answering import ServerGate, answer_sample
+from engine.regen.order import spread_order
 from engine.regen.progress import Progress
 from engine.regen.records import Answer, Failure, Plan, Sample
 from engine.regen.server import ChatServer
 from engine.regen.store import Store
+from state.records.regeneration import RegenerationDetail
 
 FETCHED = 512
 WRITTEN_TOGETHER = 256
@@ -36,7 +39,7 @@ class Run:
         """Why nothing can be stored at present; answers wait in memory, and nothing more is asked."""
         self._reader = Store(folder)
         self._writer = Store(folder)
-        self.progress = Progress(self._reader.tally(), plan.concurrency)
+        self.progress = Progress(self._reader.source_tallies(), plan.concurrency, plan.sampling.max_tokens)
         self._samples: asyncio.Queue[tuple[int, Sample] | None] = asyncio.Queue(maxsize=2)
         self._results: asyncio.Queue[Result] = asyncio.Queue(maxsize=2 * WRITTEN_TOGETHER)
 
@@ -60,11 +63,19 @@ class Run:
             for task in (feeder, *slots, watch):
                 task.cancel()
             await asyncio.gather(feeder, *slots, watch, everything, return_exceptions=True)
+            self.progress.given_up()
             await self._store_the_rest(writer, stopping)
             self._reader.close()
             self._writer.close()
         if writer.done() and not writer.cancelled():
             writer.result()
+
+    def detail(self) -> RegenerationDetail:
+        """What is told of the run beside its figures."""
+        return self.progress.detail(0, self._ids)
+
+    def _ids(self, numbers: Sequence[int]) -> Mapping[int, str]:
+        return self._reader.names(numbers) if numbers else {}
 
     async def _store_the_rest(self, writer: asyncio.Task[None], stopping: asyncio.Event) -> None:
         joined = asyncio.create_task(self._results.join())
@@ -91,11 +102,11 @@ class Run:
             await self._samples.put(None)
 
     async def _pending(self) -> AsyncIterator[tuple[int, Sample]]:
-        after = 0
-        while batch := await asyncio.to_thread(self._reader.pending, after, FETCHED):
-            for number, sample in batch:
+        marks = await asyncio.to_thread(self._reader.marks)
+        numbers = spread_order(len(marks) - 1)
+        while batch := await asyncio.to_thread(_unmarked, numbers, marks):
+            for number, sample in await asyncio.to_thread(self._reader.samples, batch):
                 yield number, sample
-            after = batch[-1][0]
 
     async def _slot(self) -> None:
         while (next_one := await self._samples.get()) is not None:
@@ -126,3 +137,7 @@ class Run:
             else:
                 self.disk_problem = ""
                 return
+
+
+def _unmarked(numbers: Iterator[int], marks: bytearray) -> list[int]:
+    return list(islice((number for number in numbers if not marks[number]), FETCHED))

@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 
 from engine.regen.reading import read_samples
-from engine.regen.records import Answer, Failure, Message, Rejection, Sample, Tally
+from engine.regen.records import Answer, Extent, Failure, Message, Rejection, Sample, SourceTally, Tally
 
 FILE_NAME = "answers.sqlite"
 BUSY_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, records INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS extent (path TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS sample (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
     line INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rejection (file TEXT NOT NULL, line INTEGER NOT NULL, reason TEXT NOT NULL,
@@ -67,7 +68,7 @@ class Store:
         self.database.execute("BEGIN IMMEDIATE")
         try:
             records = 0
-            total = self.database.execute("SELECT count(*) FROM sample").fetchone()[0]
+            total = before = self._last_number()
             for line, found in read_samples(path):
                 if limit is not None and total >= limit:
                     break
@@ -77,17 +78,30 @@ class Store:
                 else:
                     total += self._add(found, path, line, prefix)
             self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
+            if total > before:
+                self.database.execute("INSERT INTO extent VALUES (?, ?, ?)", [str(path), before + 1, total])
             self.database.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
 
-    def pending(self, after: int, count: int) -> list[tuple[int, Sample]]:
-        """The next samples without an outcome, by number."""
-        sql = """SELECT number, body FROM sample s WHERE number > ?
-            AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.number = s.number) ORDER BY number LIMIT ?"""
-        rows = self.database.execute(sql, [after, count])
-        return [(number, msgspec.json.decode(body, type=Sample)) for number, body in rows]
+    def marks(self) -> bytearray:
+        """At the number of each sample 1 where it has an outcome, else 0."""
+        marks = bytearray(self._last_number() + 1)
+        for (number,) in self.database.execute("SELECT number FROM outcome"):
+            marks[number] = 1
+        return marks
+
+    def samples(self, numbers: Sequence[int]) -> list[tuple[int, Sample]]:
+        """These samples, in this order."""
+        places = ",".join(map(str, numbers))
+        found = dict(self.database.execute(f"SELECT number, body FROM sample WHERE number IN ({places})").fetchall())
+        return [(number, msgspec.json.decode(found[number], type=Sample)) for number in numbers]
+
+    def names(self, numbers: Sequence[int]) -> dict[int, str]:
+        """The ids of these samples."""
+        places = ",".join(map(str, numbers))
+        return dict(self.database.execute(f"SELECT number, id FROM sample WHERE number IN ({places})").fetchall())
 
     def write(self, results: Sequence[Answer | Failure]) -> None:
         """Store outcomes, all or none, synced to disk. One that a sample has already is kept."""
@@ -104,6 +118,26 @@ class Store:
         """Make failed samples pending again; returns how many."""
         sql = "DELETE FROM outcome WHERE kind != 'done'" + (" AND kind = ?" if kind else "")
         return self.database.execute(sql, [kind] if kind else []).rowcount
+
+    def extents(self) -> list[Extent]:
+        """Which samples each input gave; one for all where the run is older than this was recorded."""
+        rows = self.database.execute("SELECT path, first, last FROM extent ORDER BY first").fetchall()
+        last = self._last_number()
+        if sum(end - first + 1 for _, first, end in rows) == last:
+            return [Extent(*row) for row in rows]
+        return [Extent("all inputs", 1, last)]
+
+    def source_tallies(self) -> list[SourceTally]:
+        """What became of the samples of each input."""
+        sql = """SELECT kind, count(*), total(completion_tokens), total(1.0 * completion_tokens * completion_tokens)
+            FROM outcome WHERE number BETWEEN ? AND ? GROUP BY kind"""
+        tallies = []
+        for extent in self.extents():
+            kinds = {row[0]: row[1:] for row in self.database.execute(sql, [extent.first, extent.last])}
+            done, tokens, squares = kinds.pop("done", (0, 0, 0.0))
+            failed = {kind: counts[0] for kind, counts in kinds.items()}
+            tallies.append(SourceTally(extent, done, int(tokens), squares, failed))
+        return tallies
 
     def tally(self) -> Tally:
         """Counts of everything."""
@@ -152,6 +186,9 @@ class Store:
     def sources(self) -> list[tuple[str, str, int]]:
         """Path, SHA-256 and record count of each input."""
         return self.database.execute("SELECT path, sha256, records FROM source ORDER BY rowid").fetchall()
+
+    def _last_number(self) -> int:
+        return int(self.database.execute("SELECT coalesce(max(number), 0) FROM sample").fetchone()[0])
 
     def _roll_back(self) -> None:
         if self.database.in_transaction:  # where the disk is full SQLite may have done it already

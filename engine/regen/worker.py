@@ -26,8 +26,8 @@ from state.database import open_database
 from state.errors import StateError
 from state.folder import state_folder
 from state.outside_text import plain_line
-from state.records.regeneration import RegenerationProgress, RegenerationState
-from state.regenerations import by_folder, set_message, set_state, set_totals, write_progress
+from state.records.regeneration import RegenerationDetail, RegenerationProgress, RegenerationState
+from state.regenerations import by_folder, set_message, set_state, set_totals, write_detail, write_progress
 
 REPORT_S = 1.0
 PAUSED = 4
@@ -132,7 +132,7 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
             f"{plan.server_url} now serves {run.gate.model_changed}, the run began with {plan.model}: "
             f"start the right server, then alula regen resume {plan.name}"
         )
-    left = run.progress.total - run.progress.done - sum(run.progress.failed.values())
+    left = run.progress.total - run.progress.done - run.progress.failed_count
     return f"stopped with {left} to go; alula regen resume {plan.name}" if left else None
 
 
@@ -142,15 +142,16 @@ async def _report(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
     while not last:
         last = ended.is_set()
         message = run.disk_problem or (f"waiting: {run.gate.message}" if run.gate.message else "")
-        await asyncio.to_thread(_write_report, run.progress.report(0, time.time()), message, reporter)
+        await asyncio.to_thread(_write_report, run.progress.report(0, time.time()), run.detail(), message, reporter)
         if not last:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), REPORT_S)
 
 
-def _write_report(progress: RegenerationProgress, message: str, reporter: Reporter) -> None:
+def _write_report(progress: RegenerationProgress, detail: RegenerationDetail, message: str, reporter: Reporter) -> None:
     def write(database: sqlite3.Connection, run_id: int) -> None:
         write_progress(database, msgspec.structs.replace(progress, run_id=run_id))
+        write_detail(database, msgspec.structs.replace(detail, run_id=run_id))
         set_message(database, run_id, plain_line(message, 500))
 
     reporter.tell(write)

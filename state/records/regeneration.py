@@ -40,9 +40,61 @@ class RegenerationProgress(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int
     completion_tokens: int
     tokens_per_s_now: float | None
+    tokens_per_s_5m: float | None = None
+    """Mean of the last five minutes."""
     tokens_per_s_overall: float | None
     eta_s: float | None
     """Median estimate of the seconds left; `None` while it cannot be known."""
     eta_low_s: float | None
     eta_high_s: float | None
-    """Ends of the 80 % range."""
+    """Ends of the 90 % range."""
+
+
+class SourceProgress(msgspec.Struct, frozen=True):
+    """How far one input is."""
+
+    name: str
+    total: int
+    done: int
+    failed: int
+    completion_tokens: int
+    flaws: dict[str, int] = {}
+    """Answers that look wrong, by kind of flaw."""
+
+
+class SlowSample(msgspec.Struct, frozen=True):
+    """A sample that has been in flight for long."""
+
+    id: str
+    seconds: float
+
+
+class RegenerationServer(msgspec.Struct, frozen=True):
+    """One server of a run, as its worker sees it."""
+
+    url: str
+    state: Literal["asked", "away", "overloaded", "leaving"]
+    message: str
+    """Why it is not asked."""
+    weight: float
+    in_flight: int
+    concurrency: int
+    """As many are asked at once at most."""
+    answered: int
+    failed: int
+    tokens_per_s: float | None
+    decision: str = ""
+    """Why the concurrency is what it is."""
+
+
+class RegenerationDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest state of a run beside its figures: one row, written over."""
+
+    run_id: int
+    sources: tuple[SourceProgress, ...] = ()
+    slowest: tuple[SlowSample, ...] = ()
+    """In flight for the longest."""
+    moved: str = ""
+    """Why the finish moved in the last ten minutes; empty where it stands."""
+    concurrency: int = 0
+    servers: tuple[RegenerationServer, ...] = ()

@@ -17,6 +17,7 @@ import aiohttp
 import httpx
 from aiohttp import web
 
+from engine.regen.order import spread_order
 from engine.regen.progress import Progress
 from engine.regen.records import Answer, Message
 from engine.regen.run import Run
@@ -168,8 +169,10 @@ def _resume(folder: Path) -> float:
     store.close()
     began = time.monotonic()
     store = Store(folder)
-    Progress(store.tally(), IN_FLIGHT)
-    assert len(store.pending(0, IN_FLIGHT)) == IN_FLIGHT
+    Progress(store.source_tallies(), IN_FLIGHT, 4096)
+    marks = store.marks()
+    numbers = [number for number in spread_order(len(marks) - 1) if not marks[number]]
+    assert len(store.samples(numbers[:IN_FLIGHT])) == IN_FLIGHT
     took_s = time.monotonic() - began
     store.close()
     return took_s

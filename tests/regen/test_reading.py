@@ -110,6 +110,6 @@ def test_duplicate_ids_are_rejected_and_files_of_one_name_do_not_clash(tmp_path:
     store = Store(tmp_path)
     for path in paths:
         store.take_in(path, "", prefixes[str(path)], None)
-    assert [sample.id for _, sample in store.pending(0, 9)] == ["in/1", "in/2", "in-2/1", "in-2/2"]
+    assert [sample.id for _, sample in store.samples(range(1, 5))] == ["in/1", "in/2", "in-2/1", "in-2/2"]
     assert [(one.file, one.line) for one in store.rejections()] == [(str(path), 2) for path in paths]
     store.close()
