@@ -8,7 +8,7 @@ import msgspec
 
 from engine.check.deployment import assemble
 from engine.check.errors import SourceUnreadable
-from engine.check.records import Launch, LiveServer, Place
+from engine.check.records import Benchmark, Launch, LiveServer, Place
 from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
 
 DEFAULT_PORT = 30000
@@ -25,6 +25,7 @@ class Collection:
         self._break_even = break_even
         self._training: Mapping[str, Any] | None = None
         self._launches: list[Launch] = []
+        self._benchmarks: list[Benchmark] = []
         self._logged: list[LiveServer] = []
         self._servers: list[LiveServer] = []
         self._unchecked: list[Unchecked] = []
@@ -37,14 +38,22 @@ class Collection:
             found = read_source(name)
             self._launches.extend(found.launches)
             self._logged.extend(found.logged)
+            self._benchmarks.extend(found.benchmarks)
 
         self._attempt(read)
 
     def add_command(self, words: Sequence[str]) -> None:
-        """A command as a list of words."""
-        from engine.check.sources.processes import read_argv
+        """A command as a list of words: a server's start, or a benchmark."""
+        from engine.check.sources.processes import read_argv, read_benchmark
 
-        self._attempt(lambda: self._launches.append(read_argv(words, "command line")))
+        def read() -> None:
+            benchmark = read_benchmark(words, "command line")
+            if benchmark is not None:
+                self._benchmarks.append(benchmark)
+            else:
+                self._launches.append(read_argv(words, "command line"))
+
+        self._attempt(read)
 
     def add_process(self, pid: int) -> None:
         """A running process."""
@@ -99,11 +108,16 @@ class Collection:
             if live is not None:
                 free.remove(live)
             pairs.append((launch, live if live is not None else _answering(launch)))
-        return [*pairs, *((None, live) for live in (*free, *self._logged))]
+        pairs += [(None, live) for live in (*free, *self._logged)]
+        return pairs or [(None, None) for _ in self._benchmarks[:1]]
 
     def _check(self, launch: Launch | None, live: LiveServer | None) -> Checked:
         deployment = assemble(
-            launch, sglang_version=self._sglang_version, live=live, break_even_accept_length=self._break_even
+            launch,
+            sglang_version=self._sglang_version,
+            live=live,
+            break_even_accept_length=self._break_even,
+            benchmarks=tuple(self._benchmarks),
         )
         return check_deployment(msgspec.structs.replace(deployment, training=self._training))
 

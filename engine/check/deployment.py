@@ -12,7 +12,17 @@ from engine.check.flags.reading import live_arguments, read_arguments
 from engine.check.flags.release import Release, choose_release, installed_release
 from engine.check.flags.vllm import read_vllm_arguments
 from engine.check.live import release_of
-from engine.check.records import Argument, Deployment, Launch, LiveServer, Model, Role, ServerArguments, UnresolvedValue
+from engine.check.records import (
+    Argument,
+    Benchmark,
+    Deployment,
+    Launch,
+    LiveServer,
+    Model,
+    Role,
+    ServerArguments,
+    UnresolvedValue,
+)
 
 
 def assemble(
@@ -21,18 +31,23 @@ def assemble(
     sglang_version: str | None = None,
     live: LiveServer | None = None,
     break_even_accept_length: float | None = None,
+    benchmarks: tuple[Benchmark, ...] = (),
 ) -> Deployment:
-    """One deployment. Release: `sglang_version`, else the live server's, else what image, pin or interpreter name."""
+    """One deployment. Release: `sglang_version`, else the live server's, else what image, pin or interpreter name.
+
+    A benchmark that starts its own server names the models where there is no launch.
+    """
     launch = launch if launch is not None else _stated_launch(live)
     release = choose_release(sglang_version, release_of(live) if live else None, *_hints(launch))
     arguments = _arguments(launch, live, release)
     return Deployment(
         launch=launch,
         arguments=arguments,
-        target=_placed(_target(launch, arguments), launch, live),
-        draft=_placed(_draft(launch, arguments), launch, live),
+        target=_placed(_target(launch, arguments) or _benchmarked("target", launch, benchmarks), launch, live),
+        draft=_placed(_draft(launch, arguments) or _benchmarked("draft", launch, benchmarks), launch, live),
         live=live,
         break_even_accept_length=break_even_accept_length,
+        benchmarks=benchmarks,
     )
 
 
@@ -100,6 +115,13 @@ def _draft(launch: Launch | None, arguments: ServerArguments | None) -> Model | 
         return _model(settings.get("model"), "draft", settings.get("revision"), launch)
     revision = _known(arguments, "speculative_draft_model_revision")
     return _model(_known(arguments, "speculative_draft_model_path"), "draft", revision, launch)
+
+
+def _benchmarked(role: Role, launch: Launch | None, benchmarks: tuple[Benchmark, ...]) -> Model | None:
+    names = {"target": ("model_path", "model"), "draft": ("speculative_draft_model_path", "speculative_draft")}[role]
+    starts_servers = [one for one in benchmarks if one.tool in ("bench_speculative", "bench_eagle3")]
+    paths = (one.options.get(name) for one in starts_servers for name in names)
+    return None if launch is not None else _model(next(filter(None, paths), None), role, None, launch)
 
 
 def _known(arguments: ServerArguments | None, name: str) -> Any:

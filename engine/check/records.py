@@ -154,6 +154,15 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[ModelProblem, ...] = ()
 
 
+class DecodeLine(msgspec.Struct, frozen=True):
+    """What one `Decode batch` line of a log says."""
+
+    accept_length: float
+    accept_rate: float | None = None
+    running: int | None = None
+    """Requests in the batch."""
+
+
 class LiveServer(msgspec.Struct, frozen=True, kw_only=True):
     """What a running server says of itself."""
 
@@ -167,6 +176,19 @@ class LiveServer(msgspec.Struct, frozen=True, kw_only=True):
     """How many verifications the reported accept length rests on, where the source says so."""
     hidden_width: int | None = None
     """Measured width of returned hidden states."""
+    decoded: tuple[DecodeLine, ...] = ()
+    """Lines of its log, oldest first, where that is what was read."""
+
+
+class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A benchmark that a script runs, or a result that one left."""
+
+    tool: str
+    """`bench_serving`, `bench_one_batch_server`, `bench_speculative` or `bench_eagle3`."""
+    place: Place
+    options: Mapping[str, str | None] = {}
+    """Flags by name with underscores; `None` for a switch."""
+    result: Mapping[str, Any] = {}
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +201,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     live: LiveServer | None = None
     break_even_accept_length: float | None = None
     """From the last benchmark of this target and draft."""
+    benchmarks: tuple[Benchmark, ...] = ()
+    """What the same script measures it with, and results given beside it."""
     training: Mapping[str, Any] | None = None
     """A training recipe to check: SpecForge's run.yaml, with what manifests beside its data say."""
 

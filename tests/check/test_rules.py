@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from engine.check.records import Finding, LiveServer
+from engine.check.records import Benchmark, DecodeLine, Finding, LiveServer, Place
 from engine.check.rules import RULES, findings
 from tests.check.pairs import Config, Tensors, deployment, eagle3_tensors, model
 
@@ -71,12 +71,14 @@ def found(setup: Setup, root: Path) -> list[Finding]:
     if setup.live is not None:
         fields = {
             name: setup.more[name]
-            for name in ("verifications", "hidden_width", "problem", "metrics")
+            for name in ("verifications", "hidden_width", "problem", "metrics", "decoded")
             if name in setup.more
         }
         live = LiveServer(url="http://127.0.0.1:1", server_info=dict(setup.live), **fields)
     read = deployment(setup.command.replace("{root}", str(root)), root, setup.release, live=live)
-    others = {name: setup.more[name] for name in ("training", "break_even_accept_length") if name in setup.more}
+    others = {
+        name: setup.more[name] for name in ("training", "break_even_accept_length", "benchmarks") if name in setup.more
+    }
     return list(findings(msgspec.structs.replace(read, **others)))
 
 
@@ -95,6 +97,20 @@ def recipe(**fields: Any) -> dict[str, Any]:
     return {"training": fields}
 
 
+def benchmark(tool: str, result: Mapping[str, Any] = {}, **options: str | None) -> dict[str, Any]:
+    return {"benchmarks": (Benchmark(tool=tool, place=Place("bench.sh", 1), options=options, result=result),)}
+
+
+def window(lengths: int | float, ranks: float) -> dict[str, Any]:
+    return {"accept_length": lengths, "server_info": {"internal_states": [{"avg_spec_accept_length": ranks}]}}
+
+
+def decoded(*parts: tuple[float, int, int]) -> dict[str, Any]:
+    """Lines of a log: accept length, requests in the batch, how often."""
+    return {"decoded": tuple(DecodeLine(length, None, batch) for length, batch, count in parts for _ in range(count))}
+
+
+REAL_TEXT: dict[str, str | None] = {"dataset_name": "sharegpt", "disable_ignore_eos": None, "apply_chat_template": None}
 S = Setup
 # fmt: off
 CASES: dict[str, tuple[Setup, Setup]] = {
@@ -138,6 +154,11 @@ CASES: dict[str, tuple[Setup, Setup]] = {
     "live-unreachable": (S(live={}, more={"problem": "no answer"}), S(live=running())),
     "live-flag-differs": (S(live=running(speculative_num_steps=5)), S(live=running())),
     "live-speculation-off": (S(live=running(speculative_algorithm=None)), S(live=running())),
+    "live-accept-length-drop": (S(live=running(), more=decoded((2.9, 8, 40), (2.0, 8, 14))), S(live=running(), more=decoded((2.9, 1, 40), (2.0, 32, 14)))),
+    "accept-rate-scale": (S(f"{SERVE} {TOKENS} 4", None, live=running(), more={"decoded": (DecodeLine(2.0, 0.5, 1),)}), S(live=running(), more={"decoded": (DecodeLine(2.0, 0.5, 1),)})),
+    "live-accept-window": (S(more=benchmark("bench_serving", window(2.5, 2.5))), S(more=benchmark("bench_serving", window(2.5, 2.7)))),
+    "bench-tool-hardcodes-algorithm": (S(more=benchmark("bench_speculative")), S(more=benchmark("bench_speculative", speculative_algorithm="EAGLE3"))),
+    "bench-unrepresentative": (S(more=benchmark("bench_serving", dataset_name="random")), S(more=benchmark("bench_serving", **REAL_TEXT))),
     "live-model-differs": (S(live=running(model_path="/models/other")), S(live=running(model_path="/data/target"))),
     "live-accept-length-one": (S(live=states(1.01), more={"verifications": 200}), S(live=states(1.01), more={"verifications": 199})),
     "live-accept-length-low": (S(live=states(1.5), more={"break_even_accept_length": 1.6}), S(live=states(1.7), more={"break_even_accept_length": 1.6})),

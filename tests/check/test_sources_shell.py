@@ -72,7 +72,13 @@ def test_finds_the_server_in_every_wrapping(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [f"echo '{RUN}'", "pkill -f sglang.launch_server", f"# {RUN}", "python -m sglang.bench_serving --model /m", "ls"],
+    [
+        f"echo '{RUN}'",
+        "pkill -f sglang.launch_server",
+        f"# {RUN}",
+        "python -m sglang.bench_offline_throughput --model /m",
+        "ls",
+    ],
 )
 def test_what_only_mentions_a_server_is_no_launch(command: str) -> None:
     with pytest.raises(SourceUnreadable, match="no server start found"):

@@ -3,11 +3,13 @@
 
 import engine.check.rules.algorithm
 import engine.check.rules.backends
+import engine.check.rules.benchmarks
 import engine.check.rules.capture
 import engine.check.rules.command
 import engine.check.rules.draft_config
 import engine.check.rules.inputs
 import engine.check.rules.live
+import engine.check.rules.log_lines
 import engine.check.rules.pairing
 import engine.check.rules.precision
 import engine.check.rules.sampling

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from engine.check.records import LiveServer
+from engine.check.records import DecodeLine, LiveServer
 
 STARTS = re.compile(r"server_args=(ServerArgs\(|\{)")
-ACCEPT = re.compile(r"Decode batch\b[^\n]*?\baccept len: (\d+(?:\.\d+)?)")
+ACCEPT = re.compile(r"Decode batch\b[^\n]*?\baccept len: (\d+(?:\.\d+)?)(?:, accept rate: (\d+(?:\.\d+)?))?")
+RUNNING = re.compile(r"#running-req: (\d+)")
 CAPTION = re.compile(
     r"^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]*(?:Decode batch|server_args=|Load weight)", re.MULTILINE
 )
@@ -35,15 +36,29 @@ def read_log(text: str, name: str) -> list[LiveServer]:
     starts = list(itertools.islice(STARTS.finditer(text), MAX_STARTS))
     if not starts:
         reported = _reported({}, text)
-        return [LiveServer(url=name, server_info=reported[0], verifications=reported[1])]
+        return [LiveServer(url=name, server_info=reported[0], verifications=reported[1], decoded=decoded_in(text))]
     found: list[LiveServer] = []
     for index, start in enumerate(starts):
         end = starts[index + 1].start() if index + 1 < len(starts) else len(text)
         values = _values(text, start)
-        information, verifications = _reported(values, text[start.end() : end])
+        after = text[start.end() : end]
+        information, verifications = _reported(values, after)
         if values and not any(live.server_info == information for live in found):
-            found.append(LiveServer(url=name, server_info=information, verifications=verifications))
+            live = LiveServer(url=name, server_info=information, verifications=verifications, decoded=decoded_in(after))
+            found.append(live)
     return found
+
+
+def decoded_in(text: str) -> tuple[DecodeLine, ...]:
+    """What the decode lines of a log say, oldest first."""
+    return tuple(
+        DecodeLine(
+            float(match[1]),
+            float(match[2]) if match[2] else None,
+            int(running[1][:9]) if (running := RUNNING.search(match[0])) else None,
+        )
+        for match in ACCEPT.finditer(text)
+    )
 
 
 def _reported(values: Mapping[str, Any], text: str) -> tuple[dict[str, Any], int | None]:

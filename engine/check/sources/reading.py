@@ -8,7 +8,7 @@ import msgspec
 
 from engine.check.bounded_file import MAX_BYTES, read_ends, read_stream, read_text
 from engine.check.errors import SourceUnreadable
-from engine.check.records import Argument, Launch, LiveServer, Place
+from engine.check.records import Argument, Benchmark, Launch, LiveServer, Place
 from engine.check.sources.text import SourceText
 
 ADVICE = (
@@ -18,10 +18,11 @@ ADVICE = (
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What one source holds: launches, or what a log says of servers."""
+    """What one source holds: launches and benchmarks, or what a log says of servers, or a benchmark's results."""
 
     launches: tuple[Launch, ...] = ()
     logged: tuple[LiveServer, ...] = ()
+    benchmarks: tuple[Benchmark, ...] = ()
 
 
 def read_source(name: str) -> Found:
@@ -37,7 +38,7 @@ def find_servers(text: str, name: str, path: Path | None) -> Found:
     """The servers in a text; raises `SourceUnreadable`."""
     home = str(Path.home())
     found = _by_form(text, name, path, home)
-    if not found.launches and not found.logged:
+    if not found.launches and not found.logged and not found.benchmarks:
         raise SourceUnreadable("no server start found", Place(name), ADVICE)
     return found
 
@@ -53,17 +54,25 @@ def _by_form(text: str, name: str, path: Path | None, home: str) -> Found:
         return Found(logged=tuple(read_log(text, name)))
     if _is_yaml(text, name):
         return Found(_from_yaml(SourceText(name, text), path, home))
-    return Found(tuple(_from_script(SourceText(name, text), folder, home)))
+    if text.lstrip()[:1] == "{":
+        from engine.check.sources.benchmarks import read_results
+
+        return Found(benchmarks=tuple(read_results(text, name)))
+    return _from_script(SourceText(name, text), folder, home)
 
 
-def _from_script(source: SourceText, folder: Path | None, home: str) -> list[Launch]:
-    if "sglang" not in source.text and "vllm" not in source.text:
-        return []
+def _from_script(source: SourceText, folder: Path | None, home: str) -> Found:
+    from engine.check.sources.benchmarks import ANY, benchmarks_in
+
+    measures = ANY.search(source.text) is not None
+    if "sglang" not in source.text and "vllm" not in source.text and not measures:
+        return Found()
     from engine.check.sources.invocation import launches_in
     from engine.check.sources.shell import shell_commands
 
     known = {name: value for name in ("USER", "PWD") if (value := os.environ.get(name))}
-    return launches_in(shell_commands(source, {**known, "HOME": home}, folder))
+    commands = shell_commands(source, {**known, "HOME": home}, folder)
+    return Found(tuple(launches_in(commands)), benchmarks=tuple(benchmarks_in(commands) if measures else ()))
 
 
 def _from_yaml(source: SourceText, path: Path | None, home: str) -> tuple[Launch, ...]:
