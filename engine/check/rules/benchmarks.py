@@ -6,7 +6,12 @@ from engine.check.facts.deployment import Facts
 from engine.check.records import Benchmark, Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
-RANDOM_TEXT = ("random", "random-ids", "generated-shared-prefix")
+MADE_UP = {
+    "random": "random repeats and cuts texts to drawn lengths",
+    "random-ids": "random-ids draws tokens",
+    "generated-shared-prefix": "generated-shared-prefix draws tokens",
+}
+"""Data sets of `bench_serving` that are no requests of users (sglang 0.5.23, benchmark/datasets)."""
 SERVING = "sglang 0.5.23, benchmark/serving.py; tokenspeed issue 1305: 3.93 on random text, 1.94 on chat"
 
 
@@ -88,8 +93,8 @@ def live_accept_window(facts: Facts) -> Iterator[Detail]:
 
 def _reasons(one: Benchmark) -> Iterator[tuple[str, Evidence]]:
     dataset = str(one.options.get("dataset_name") or one.result.get("dataset_name") or "sharegpt")
-    if dataset in RANDOM_TEXT:
-        yield f"{dataset} is no text", _evidence(one, "--dataset-name", "real prompts", dataset)
+    if dataset in MADE_UP:
+        yield MADE_UP[dataset], _evidence(one, "--dataset-name", "real prompts", dataset)
     if one.result:
         return
     if "disable_ignore_eos" not in one.options:
