@@ -19,6 +19,15 @@ FURTHER_STEPS = 2
 """Expected speed-ups are given for so many steps beyond the measured ones."""
 
 
+ALIKE = (
+    "speculative_draft_model_path", "speculative_algorithm", "disable_cuda_graph", "cuda_graph_backend_decode",
+    "attention_backend", "dtype", "quantization", "tp_size", "disable_overlap_schedule",
+)  # fmt: skip
+"""Settings that change the cost of a round: only chains that share them are fitted together."""
+DRIFT = 1.1
+"""The baseline's rounds may differ by so much before it is said."""
+
+
 class Subject(msgspec.Struct, frozen=True):
     """One configuration as it lies on disk."""
 
@@ -124,7 +133,7 @@ def compare(name: str, subjects: Sequence[Subject], baseline: str) -> Comparison
         rows=tuple(rows),
         foretold=_foretold(rows, provenance),
         problems={subject.label: problem for subject in subjects if (problem := _problem(subject)) is not None},
-        notes=tuple(_notes(subjects, reference, rows)),
+        notes=(*_differences(subjects, reference), *(text for row in rows for text in doubts(row))),
         provenance=provenance,
     )
 
@@ -221,19 +230,22 @@ def _speed(row: Row) -> float:
 
 def _foretold(rows: Sequence[Row], provenance: dict[str, Provenance]) -> tuple[Foretold, ...]:
     """From all chains (top-k 1) of one draft under one load that count and are good for a cost of a round."""
-    points: dict[tuple[str, str], list[ChainPoint]] = {}
+    points: dict[tuple[tuple[str, ...], str], list[ChainPoint]] = {}
     for row in rows:
         information: dict[str, Any] = provenance[row.name].server_info if row.name in provenance else {}
-        steps, draft = information.get("speculative_num_steps"), information.get("speculative_draft_model_path")
+        steps = information.get("speculative_num_steps")
         if information.get("speculative_eagle_topk") != 1 or not isinstance(steps, int) or steps < 1:
             continue
         if row.economics is not None and row.summary.accept_rates and counts(row):
             rates, found = row.summary.accept_rates[:steps], row.economics
             chain = ChainPoint(steps, found.round_cost, rates, found.speedup)
-            points.setdefault((str(draft), row.summary.load.name), []).append(chain)
+            alike = tuple(str(information.get(name)) for name in ALIKE)
+            points.setdefault((alike, row.summary.load.name), []).append(chain)
     return tuple(
-        Foretold(draft, load, expectations(chains, range(1, max(one.num_steps for one in chains) + FURTHER_STEPS + 1)))
-        for (draft, load), chains in points.items()
+        Foretold(
+            alike[0], load, expectations(chains, range(1, max(one.num_steps for one in chains) + FURTHER_STEPS + 1))
+        )
+        for (alike, load), chains in points.items()
     )
 
 
@@ -246,24 +258,35 @@ def _problem(subject: Subject) -> Problem | None:
         raise BenchError(f"{subject.point}: its problem cannot be read: {error}", "measure it again") from error
 
 
-def _notes(subjects: Sequence[Subject], reference: Subject | None, rows: Sequence[Row]) -> list[str]:
+def _differences(subjects: Sequence[Subject], reference: Subject | None) -> list[str]:
     found = []
-    for subject in subjects:
-        if reference is not None and subject.plan.prompts != reference.plan.prompts:
+    for subject in subjects if reference is not None else ():
+        assert reference is not None
+        if subject.plan.prompts != reference.plan.prompts:
             found.append(f"{subject.label}: other prompts than the baseline's; only equal ids are paired")
-        if reference is not None and subject.plan.sampling != reference.plan.sampling:
+        if subject.plan.sampling != reference.plan.sampling:
             found.append(f"{subject.label}: other sampling than the baseline's: not comparable")
-    for row in rows:
-        label, summary = f"{row.name} {row.summary.load.name}", row.summary
-        if summary.client_limit:
-            found.append(f"{label}: the client was the limit: {summary.client_limit}")
-        if summary.failures:
-            counted = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
-            found.append(f"{label}: {counted} of {summary.requests} requests failed: {summary.first_failure}")
-        if summary.ended_early:
-            found.append(f"{label}: broken off: {summary.ended_early}")
-        if summary.clock_step_s:
-            found.append(f"{label}: the clock was set by {summary.clock_step_s:+.0f} s meanwhile; times are monotonic")
-        if not summary.counted_by_server:
-            found.append(f"{label}: the server counts no tokens; pieces of the stream stand for them")
     return found
+
+
+def doubts(row: Row) -> list[str]:
+    """Why one row may not mean what it seems to."""
+    summary, speeds = row.summary, row.summary.tokens_per_s_by_repeat
+    found = []
+    if row.economics is not None and row.economics.round_cost.value < 1:
+        found.append("a round cannot cost less than a plain step: the baseline was slowed, or differs")
+    if row.is_baseline and min(speeds, default=0) > 0 and max(speeds) > DRIFT * min(speeds):
+        rounds = ", ".join(f"{speed:.1f}" for speed in speeds)
+        found.append(f"the machine was not steady: the baseline's rounds gave {rounds} tok/s")
+    if summary.client_limit:
+        found.append(f"the client was the limit: {summary.client_limit}")
+    if summary.failures:
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.failures.items()))
+        found.append(f"{counted} of {summary.requests} requests failed: {summary.first_failure}")
+    if summary.ended_early:
+        found.append(f"broken off: {summary.ended_early}")
+    if summary.clock_step_s:
+        found.append(f"the clock was set by {summary.clock_step_s:+.0f} s meanwhile; times are monotonic")
+    if not summary.counted_by_server:
+        found.append("the server counts no tokens; pieces of the stream stand for them")
+    return [f"{row.name} {summary.load.name}: {text}" for text in found]

@@ -51,8 +51,8 @@ async def serving(point: Point, folder: Path, say: Callable[[str], None]) -> Asy
         yield Serving(url=point.url.rstrip("/"), pid=await asyncio.to_thread(_watched_pid, point.url))
         return
     await stop_left_over(folder)
-    _refuse_errors(point)
     command, port = _with_port(point)
+    await asyncio.to_thread(_refuse_errors, point, command)
     say("starting its server")
     job_id = await asyncio.to_thread(_launch, point, command)
     (folder / OWN).write_bytes(msgspec.json.encode(_Own(job_id)))
@@ -73,11 +73,12 @@ async def stop_left_over(folder: Path) -> None:
     await _stop(folder, own.job_id)
 
 
-def _refuse_errors(point: Point) -> None:
-    errors = sorted({one.rule for one in check_command(point.command) if one.severity == "error"})
+def _refuse_errors(point: Point, command: list[str]) -> None:
+    errors = {one.rule: one for one in check_command(command) if one.severity == "error"}
     if errors and not point.launch_despite_errors:
+        first = next(iter(errors.values()))
         raise BenchError(
-            f"not started: the checker finds {', '.join(errors)}",
+            f"not started: the checker finds {', '.join(sorted(errors))}: {first.message}",
             "mend its arguments, or say launch_despite_errors = true to measure it all the same",
         )
 

@@ -45,7 +45,7 @@ class _NativeProgress(msgspec.Struct):
     """What is read of each streamed piece: text and ids, which grow with each, are skipped unread."""
 
     meta_info: _ProgressMeta | None = None
-    error: msgspec.Raw | None = None
+    error: Any = None
 
 
 class NativeMeta(msgspec.Struct):
@@ -62,7 +62,7 @@ class NativeMeta(msgspec.Struct):
 class _NativeAnswer(msgspec.Struct):
     meta_info: NativeMeta | None = None
     text: str | None = None
-    error: msgspec.Raw | None = None
+    error: Any = None
 
 
 class _NativePiece(msgspec.Struct):
@@ -89,7 +89,7 @@ class _Choice(msgspec.Struct):
 class _OpenAi(msgspec.Struct):
     choices: list[_Choice] = []
     usage: _Usage | None = None
-    error: msgspec.Raw | None = None
+    error: Any = None
 
 
 class Reading:
@@ -251,5 +251,5 @@ def _text_of(choice: _Choice) -> str:
     return choice.text or ""
 
 
-def _words(raw: msgspec.Raw) -> str:
-    return bytes(raw)[:300].decode(errors="replace")
+def _words(error: Any) -> str:
+    return msgspec.json.encode(error)[:300].decode(errors="replace")

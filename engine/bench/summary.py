@@ -29,6 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int | None
     tokens_per_s: Estimate | None
     """Output tokens of the whole server, over the wall time."""
+    tokens_per_s_by_repeat: tuple[float, ...] = ()
+    """To see a drift of the machine by."""
     decode_tokens_per_s: Estimate | None
     """Of one stream, from its first token on: what break-even is reckoned with."""
     requests_per_s: float | None
@@ -55,15 +57,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarise(folder: Path, plan: Plan, point: str, load: Load) -> Summary | None:
     """Read what was measured; `None` where nothing was yet. Memory grows with requests, not tokens."""
-    ends, gaps = [], []
+    ends, gaps, speeds = [], [], []
     records: list[RequestRecord] = []
     for repeat in range(plan.repeats):
         name = cell_name(point, load, repeat)
         if (end := read_end(folder, name)) is not None:
             ends.append(end)
-            records += (msgspec.structs.replace(record, text="") for record in read_records(folder, name))
+            own = [msgspec.structs.replace(record, text="") for record in read_records(folder, name)]
+            tokens = sum(record.completion_tokens or 0 for record in own if record.failure is None)
+            speeds.append(tokens / end.wall_s if end.wall_s > 0 else 0.0)
+            records += own
             gaps.append(read_gaps(folder, name))
-    return figures(point, load, ends, records, gaps) if ends else None
+    if not ends:
+        return None
+    return msgspec.structs.replace(figures(point, load, ends, records, gaps), tokens_per_s_by_repeat=tuple(speeds))
 
 
 def figures(
