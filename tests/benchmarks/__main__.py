@@ -18,6 +18,8 @@ BENCHMARKS = {
     "check_speed": "A whole check of a deployment, in process and as a command.",
     "regen_eta": "Error and coverage of the regeneration's ETA, on simulated servers.",
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
+    "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
+    "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""
