@@ -249,13 +249,13 @@ def _first_problem(inputs: tuple[Path, ...]) -> tuple[str, str] | None:
 
 
 def _served_model(url: str, as_json: bool) -> str:
-    from engine.regen.records import Sampling
-    from engine.regen.server import ChatServer, ServerDown
+    from engine.regen.server import ChatServer
+    from engine.regen.wire import ServerDown
 
     async def asked() -> str:
-        server = ChatServer(url, "", Sampling(), 1)
+        server = ChatServer(url, "", 1)
         try:
-            return await server.served_model()
+            return (await server.identity()).model
         finally:
             await server.close()
 

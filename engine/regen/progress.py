@@ -120,6 +120,10 @@ class Progress:
         self._mark(now, eta)
         return eta
 
+    def source_name(self, number: int) -> str:
+        """The input that a sample came from."""
+        return self._source(number).extent.name
+
     def report(self, run_id: int, wall_time: float) -> RegenerationProgress:
         """The progress at this moment. To be called about once a second."""
         eta = self.look()

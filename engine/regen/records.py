@@ -1,5 +1,6 @@
 """What a regeneration reads, asks and stores."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -8,6 +9,8 @@ FailureKind = Literal[
     "timeout", "refused_by_server", "context_too_long", "not_allowed", "not_found", "redirected", "rubbish_answer",
     "empty_answer", "too_large", "server_error", "connection_lost",
 ]  # fmt: skip
+
+FlawKind = Literal["cut_by_length", "repetition", "refusal", "other_language", "echo"]
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -25,6 +28,10 @@ class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     users: tuple[str, ...]
     system: str | None = None
+    tools: list[dict[str, Any]] | None = None
+    """Tools that the assistant may call, as the chat surface takes them."""
+    copy: int = 1
+    """Which of several answers to the same prompt this asks for."""
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -45,7 +52,7 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int | None = None
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a run is: fixed when it starts, kept in its folder as `plan.json`."""
 
     name: str
@@ -55,7 +62,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """As the server names it. A server that comes back with another model pauses the run."""
     sampling: Sampling
     concurrency: int
+    """Requests at once; 0: found by trying."""
     limit: int | None = None
+    sampling_by_source: dict[str, Sampling] = {}
+    """Input to how its samples are sampled, where that differs."""
+    samples: int = 1
+    """Answers to each prompt."""
+    tokenizer: str | None = None
+    """Folder with the target's tokenizer. The server is then asked in tokens, and its tokens are kept as they are."""
+    allow_lossy: bool = False
+    """Take answers of servers whose flags let tokens stand that the target would not have drawn."""
+    limit_s: float | None = None
+    """Longest time that an answer may take, in place of what follows from its tokens."""
     created_at: float
 
 
@@ -69,6 +87,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     prompt_tokens: int
     completion_tokens: int
     seconds: float
+    flaws: tuple[FlawKind, ...] = ()
+    """What looks wrong with it."""
+    prompt_ids: Sequence[int] = ()
+    """Tokens of the last turn's prompt, where it was asked for in tokens: all turns before are in it."""
+    output_ids: tuple[Sequence[int], ...] = ()
+    """Tokens of each turn, exactly as the target emitted them."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ It lies in the run folder, apart from the state database, and holds all that a r
 
 import sqlite3
 import zlib
+from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ CREATE TABLE IF NOT EXISTS outcome (number INTEGER PRIMARY KEY REFERENCES sample
     completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS answer (number INTEGER PRIMARY KEY REFERENCES sample (number), body BLOB NOT NULL,
     checksum INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS flaw (number INTEGER NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (number, kind)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (number INTEGER PRIMARY KEY REFERENCES sample (number), body BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS outcome_kind ON outcome (kind, completion_tokens, prompt_tokens, finish_reasons);
 """
 
@@ -56,7 +59,7 @@ class Store:
         """Whether an input file was taken in whole."""
         return self.database.execute("SELECT 1 FROM source WHERE path = ?", [str(path)]).fetchone() is not None
 
-    def take_in(self, path: Path, sha256: str, prefix: str, limit: int | None) -> None:
+    def take_in(self, path: Path, sha256: str, prefix: str, limit: int | None, samples: int = 1) -> None:
         """Take in all records of an input file, or none of them where this is interrupted.
 
         Args:
@@ -64,6 +67,7 @@ class Store:
             sha256: Its hash, for the manifest.
             prefix: Put before each id, so that the ids of several files do not clash.
             limit: At most so many samples in the whole run.
+            samples: So many answers are wanted to each prompt.
         """
         self.database.execute("BEGIN IMMEDIATE")
         try:
@@ -76,7 +80,7 @@ class Store:
                 if isinstance(found, Rejection):
                     self._reject(found)
                 else:
-                    total += self._add(found, path, line, prefix)
+                    total += sum(self._add(one, path, line, prefix) for one in copies(found, samples))
             self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
             if total > before:
                 self.database.execute("INSERT INTO extent VALUES (?, ?, ?)", [str(path), before + 1, total])
@@ -183,6 +187,14 @@ class Store:
             WHERE o.kind != 'done' ORDER BY o.kind, o.number LIMIT ?"""
         return self.database.execute(sql, [count]).fetchall()
 
+    def flaws(self) -> dict[str, dict[str, int]]:
+        """Flawed answers of each input, by kind."""
+        sql = "SELECT kind, count(*) FROM flaw WHERE number BETWEEN ? AND ? GROUP BY kind"
+        return {
+            extent.name: dict(self.database.execute(sql, [extent.first, extent.last]).fetchall())
+            for extent in self.extents()
+        }
+
     def sources(self) -> list[tuple[str, str, int]]:
         """Path, SHA-256 and record count of each input."""
         return self.database.execute("SELECT path, sha256, records FROM source ORDER BY rowid").fetchall()
@@ -231,3 +243,29 @@ class Store:
         if cursor.rowcount == 1:
             body = msgspec.json.encode(result.assistants)
             self.database.execute("INSERT INTO answer VALUES (?, ?, ?)", [result.number, body, zlib.crc32(body)])
+            for kind in result.flaws:
+                self.database.execute("INSERT INTO flaw VALUES (?, ?)", [result.number, kind])
+            if result.output_ids:
+                self.database.execute("INSERT INTO tokens VALUES (?, ?)", [result.number, packed_tokens(result)])
+
+
+def copies(sample: Sample, count: int) -> Iterator[Sample]:
+    """A sample as often as answers to it are wanted; all but the first with a number behind the id."""
+    yield sample
+    for copy in range(2, count + 1):
+        yield msgspec.structs.replace(sample, id=f"{sample.id}#{copy}", copy=copy)
+
+
+def packed_tokens(answer: Answer) -> bytes:
+    """The tokens of an answer's last prompt and of each turn, small."""
+    rows = [answer.prompt_ids, *answer.output_ids]
+    return zlib.compress(b"".join(array("i", [len(row), *row]).tobytes() for row in rows), 1)
+
+
+def unpacked_tokens(body: bytes) -> list[list[int]]:
+    """The last prompt's tokens, then each turn's."""
+    flat, rows, at = array("i", zlib.decompress(body)).tolist(), [], 0
+    while at < len(flat):
+        rows.append(flat[at + 1 : at + 1 + flat[at]])
+        at += 1 + flat[at]
+    return rows

@@ -20,8 +20,8 @@ from engine.regen.export import export_run
 from engine.regen.plan import PlanError, lock_run, read_plan, take_in_inputs
 from engine.regen.records import Plan
 from engine.regen.run import Run
-from engine.regen.server import ChatServer
 from engine.regen.store import Store
+from state.alerts import clear_alert, raise_alert
 from state.database import open_database
 from state.errors import StateError
 from state.folder import state_folder
@@ -31,6 +31,7 @@ from state.regenerations import by_folder, set_message, set_state, set_totals, w
 
 REPORT_S = 1.0
 PAUSED = 4
+ALERT = "regeneration-paused"
 log = logging.getLogger("regen")
 
 
@@ -43,7 +44,7 @@ class Reporter:
         self.run_id = 0
         self._complained = False
 
-    def tell(self, write: Callable[[sqlite3.Connection, int], None]) -> None:
+    def tell(self, write: Callable[[sqlite3.Connection, int], object]) -> None:
         """Run a write, and log once where it fails."""
         try:
             if self._database is None:
@@ -58,6 +59,21 @@ class Reporter:
             if not self._complained:
                 log.error("cannot report progress: %s (the run goes on)", error)
             self._complained = True
+
+    def alert(self, name: str, cause: str) -> None:
+        """Open an alert that the run paused by itself."""
+        remedy = f"`alula regen status {name}` shows more; `alula regen resume {name}` goes on."
+        self.tell(
+            lambda database, _: raise_alert(
+                database, rule=ALERT, subject=f"regeneration {name}", severity="error",
+                title=f"regeneration {name} has paused itself", cause=plain_line(cause, 500), remedy=remedy,
+                now=time.time(),
+            )
+        )  # fmt: skip
+
+    def no_alert(self, name: str) -> None:
+        """Close that alert: the run goes on."""
+        self.tell(lambda database, _: clear_alert(database, ALERT, f"regeneration {name}", time.time()))
 
     def state(self, state: RegenerationState, message: str = "") -> None:
         """Report a new state."""
@@ -78,6 +94,7 @@ def work(folder: Path) -> int:
         return 2
     try:
         plan = read_plan(folder)
+        reporter.no_alert(plan.name)
         _take_in(folder, plan, reporter)
         outcome = asyncio.run(_answer(folder, plan, reporter))
         if outcome is not None:
@@ -116,9 +133,7 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    server = ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency)
-    run = Run(folder, plan, server)
-    run.gate.shut(f"asking {plan.server_url} for its model")
+    run = Run(folder, plan)
     ended = asyncio.Event()
     report = asyncio.create_task(_report(run, reporter, ended))
     try:
@@ -126,14 +141,17 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
     finally:
         ended.set()
         await report
-        await server.close()
-    if run.gate.model_changed is not None:
-        return (
-            f"{plan.server_url} now serves {run.gate.model_changed}, the run began with {plan.model}: "
-            f"start the right server, then alula regen resume {plan.name}"
-        )
+    if run.pause_reason is not None:
+        reporter.alert(plan.name, run.pause_reason)
+        return f"{run.pause_reason}: {_remedy(run, plan)}"
     left = run.progress.total - run.progress.done - run.progress.failed_count
     return f"stopped with {left} to go; alula regen resume {plan.name}" if left else None
+
+
+def _remedy(run: Run, plan: Plan) -> str:
+    if run.pool.problem() is None:
+        return f"see alula regen flaws {plan.name}, then alula regen resume {plan.name}"
+    return f"start the right server, then alula regen resume {plan.name}"
 
 
 async def _report(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
@@ -141,8 +159,8 @@ async def _report(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
     last = False
     while not last:
         last = ended.is_set()
-        message = run.disk_problem or (f"waiting: {run.gate.message}" if run.gate.message else "")
-        await asyncio.to_thread(_write_report, run.progress.report(0, time.time()), run.detail(), message, reporter)
+        progress = run.progress.report(0, time.time())
+        await asyncio.to_thread(_write_report, progress, run.detail(), run.message(), reporter)
         if not last:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), REPORT_S)

@@ -21,7 +21,6 @@ from engine.regen.order import spread_order
 from engine.regen.progress import Progress
 from engine.regen.records import Answer, Message
 from engine.regen.run import Run
-from engine.regen.server import ChatServer
 from engine.regen.store import Store
 from tests.benchmarks.results import Result
 from tests.regen.conftest import completion, make_run
@@ -82,10 +81,8 @@ def _pipeline(folder: Path, url: str) -> float:
     run_folder, plan = make_run(folder, url, [f"question {number}" for number in range(SAMPLES)], IN_FLIGHT)
 
     async def work() -> int:
-        client = ChatServer(url, plan.model, plan.sampling, IN_FLIGHT)
-        one = Run(run_folder, plan, client)
+        one = Run(run_folder, plan)
         await one.work(asyncio.Event())
-        await client.close()
         return one.progress.done
 
     done = asyncio.run(work())

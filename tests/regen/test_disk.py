@@ -9,7 +9,6 @@ import engine.regen.run
 from engine.regen.export import export_run
 from engine.regen.records import Answer, Message, Plan
 from engine.regen.run import Run
-from engine.regen.server import ChatServer
 from engine.regen.store import Store
 from engine.regen.verify import verify_run
 from tests.regen.conftest import ScriptedServer, make_run
@@ -25,7 +24,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def start_on_full_disk(folder: Path, plan: Plan, stopping: asyncio.Event) -> tuple[Run, asyncio.Task[None]]:
-    run = Run(folder, plan, ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency))
+    run = Run(folder, plan)
     make_room(run, 1)
     return run, asyncio.create_task(run.work(stopping))
 
@@ -44,7 +43,6 @@ async def test_answers_wait_for_room_and_none_is_lost(tmp_path: Path, server: Sc
     await until(lambda: "full" in run.disk_problem)
     make_room(run, ROOM_FOR_ALL)
     await asyncio.wait_for(task, 60)
-    await run.server.close()
     manifest = export_run(folder, plan)
     assert (manifest.answered, run.progress.done, run.disk_problem) == (300, 300, "")
     assert verify_run(folder, Path(manifest.file)).problems == ()
@@ -58,11 +56,9 @@ async def test_a_stop_on_a_full_disk_ends_and_the_run_can_go_on(tmp_path: Path, 
     await until(lambda: "full" in run.disk_problem)
     stopping.set()
     await asyncio.wait_for(task, 60)
-    await run.server.close()
     assert run.progress.done < 300
-    again = Run(folder, plan, ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency))
+    again = Run(folder, plan)
     await asyncio.wait_for(again.work(asyncio.Event()), 60)
-    await again.server.close()
     manifest = export_run(folder, plan)
     assert manifest.answered == 300
     assert verify_run(folder, Path(manifest.file)).problems == ()

@@ -7,25 +7,29 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import web
 
 import engine.regen.answering
-import engine.regen.server
+import engine.regen.member
+import engine.regen.wire
 from engine.regen.export import export_run
 from engine.regen.plan import PlanError, lock_run
 from engine.regen.records import Plan
 from engine.regen.run import Run
-from engine.regen.server import ChatServer
 from engine.regen.store import Store
 from engine.regen.verify import verify_run
+from engine.regen.wire import Wire
 from tests.regen.conftest import Fault, ScriptedServer, completion, make_run
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.regen.answering, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(engine.regen.answering, "LONGEST_WAIT_S", 0.05)
+    for module in (engine.regen.answering, engine.regen.member):
+        monkeypatch.setattr(module, "FIRST_WAIT_S", 0.01)
+        monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.05)
+    monkeypatch.setattr(engine.regen.member, "OVERLOAD_WAIT_S", 0.02)
 
 
 def answers(status: int, body: bytes = b"", **headers: str) -> Fault:
@@ -61,15 +65,15 @@ async def hang(request: web.Request) -> web.StreamResponse:
 
 
 async def work(folder: Path, plan: Plan, limit_s: float | None = None, stopping: asyncio.Event | None = None) -> Run:
-    client = ChatServer(plan.server_url, plan.model, plan.sampling, plan.concurrency)
-    client.limit_s = limit_s or client.limit_s
-    run = Run(folder, plan, client)
-    try:
-        async with asyncio.timeout(60):
-            await run.work(stopping or asyncio.Event())
-    finally:
-        await client.close()
+    run = Run(folder, msgspec.structs.replace(plan, limit_s=limit_s))
+    async with asyncio.timeout(60):
+        await run.work(stopping or asyncio.Event())
     return run
+
+
+def only_server(run: Run) -> Wire:
+    (member,) = run.pool.members.values()
+    return member.server.wire
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -126,7 +130,7 @@ LASTING = {
 async def test_a_lasting_fault_is_one_failure_of_its_kind(
     kind: str, tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.regen.server, "LARGEST_ANSWER", 2**20)
+    monkeypatch.setattr(engine.regen.wire, "LARGEST_ANSWER", 2**20)
     server.always["bad"] = LASTING[kind]
     folder, plan = make_run(tmp_path, server.url, ["good", "bad", "fine"])
     run = await work(folder, plan, limit_s=0.5 if kind == "timeout" else None)
@@ -175,28 +179,24 @@ async def test_a_bomb_is_not_unpacked(tmp_path: Path, server: ScriptedServer) ->
 async def test_a_host_that_drops_packets_is_waited_for(
     tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine.regen.server, "CONNECT_S", 0.3)
+    monkeypatch.setattr(engine.regen.wire, "CONNECT_S", 0.3)
     with full_listener() as url:
         folder, plan = make_run(tmp_path, url, ["one", "two"])
-        client = ChatServer(url, plan.model, plan.sampling, 4)
-        run, stopping = Run(folder, plan, client), asyncio.Event()
-        task = asyncio.create_task(run.work(stopping))
-        await until(lambda: bool(run.gate.message))
-        client.url = server.url
+        run = Run(folder, plan)
+        task = asyncio.create_task(run.work(asyncio.Event()))
+        await until(lambda: "does not answer" in run.message())
+        only_server(run).url = server.url
         await asyncio.wait_for(task, 60)
-        await client.close()
     assert (run.progress.done, run.progress.failed) == (2, {})
 
 
 async def test_a_server_that_is_down_is_waited_for(tmp_path: Path, server: ScriptedServer) -> None:
     folder, plan = make_run(tmp_path, "http://127.0.0.1:1", ["one", "two"])
-    client = ChatServer(plan.server_url, plan.model, plan.sampling, 4)
-    run = Run(folder, plan, client)
+    run = Run(folder, plan)
     task = asyncio.create_task(run.work(asyncio.Event()))
-    await until(lambda: "127.0.0.1:1 does not answer" in run.gate.message)
-    client.url = server.url
+    await until(lambda: "127.0.0.1:1 does not answer" in run.message())
+    only_server(run).url = server.url
     await asyncio.wait_for(task, 60)
-    await client.close()
     assert (run.progress.done, run.progress.failed) == (2, {})
 
 
@@ -219,7 +219,7 @@ async def test_a_server_that_comes_back_with_another_model_ends_the_pass(
     server.faults["last"] = [swap]
     folder, plan = make_run(tmp_path, server.url, ["first", "last"], concurrency=1)
     run = await work(folder, plan)
-    assert run.gate.model_changed == "other"
+    assert "now serves other, the run began with scripted" in (run.pause_reason or "")
     assert run.progress.done == 1 and not run.progress.failed
 
 
