@@ -3,6 +3,7 @@
 import click
 
 from console.command_line.data_plan import write_plan
+from console.command_line.data_prepare import prepare
 from console.command_line.data_show import show_source
 
 
@@ -16,3 +17,4 @@ def data() -> None:
 
 data.add_command(show_source)
 data.add_command(write_plan)
+data.add_command(prepare)

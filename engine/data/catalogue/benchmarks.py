@@ -87,9 +87,9 @@ def benchmark_of(hub: str) -> str | None:
     return next((one.name for one in BENCHMARKS if wanted in _lower(one.hub)), None)
 
 
-def is_problem_id(text: str | None) -> bool:
+def is_problem_id(text: object) -> bool:
     """Whether a record's id is that of a problem of HumanEval, MBPP or what was translated from them."""
-    return text is not None and _PROBLEM_ID.fullmatch(text) is not None
+    return isinstance(text, str) and _PROBLEM_ID.fullmatch(text) is not None
 
 
 def sources_of(name: str) -> list[tuple[Source, Mapping]]:
