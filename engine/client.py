@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from engine.bell import ring
 from engine.lock import is_locked
 from state import commands
 from state.database import explained, open_database
@@ -100,6 +101,7 @@ class Client:
         with closing(open_database(path, durable=True)) as database, explained(path):
             command = Command(kind=kind, arguments=arguments, issued_by=_who(), issued_at=time.time())
             command_id = commands.add_command(database, command)
+            ring(self.folder.engine_bell_path)
             try:
                 found = self._wait(database, command_id, kind, time.monotonic() + timeout_s)
             finally:

@@ -42,6 +42,11 @@ class StateFolder(msgspec.Struct, frozen=True, kw_only=True):
         return self.path / "engine.lock"
 
     @property
+    def engine_bell_path(self) -> Path:
+        """A pipe that wakes the engine."""
+        return self.path / "engine.bell"
+
+    @property
     def engine_log_path(self) -> Path:
         """What a detached engine prints."""
         return self.path / "engine.log"

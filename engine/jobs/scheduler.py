@@ -24,6 +24,8 @@ from state.process_identity import ProcessIdentity, is_alive, is_zombie
 from state.records.jobs import Job
 
 LOOK_S = 0.25
+IDLE_LOOK_S = 2.0
+"""While no job is open. A command that queues one wakes the scheduler at once."""
 SILENT_S = 60.0
 """A runner that lives but has not given a sign for this long hangs or is stopped: its job's log is not bounded now."""
 SILENT_RULE = "job-runner-silent"
@@ -39,9 +41,9 @@ async def schedule_jobs(context: EngineContext) -> None:
     try:
         while True:
             context.jobs_changed.clear()
-            scheduler.look()
+            busy = scheduler.look()
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(LOOK_S if busy else IDLE_LOOK_S):
                     await context.jobs_changed.wait()
     finally:
         database.close()
@@ -57,8 +59,8 @@ class Scheduler:
         self._told: dict[int, ProcessIdentity] = {}
         self._alerts: set[tuple[str, int]] = set()
 
-    def look(self) -> None:
-        """Take each open job one step further, where there is a step to take. None holds up the others."""
+    def look(self) -> bool:
+        """Take each open job one step further, where there is a step to take. Gives whether any is open."""
         jobs = open_jobs(self.database)
         for job in jobs:
             folder = RunFolder(Path(job.run_folder))
@@ -71,6 +73,7 @@ class Scheduler:
                 log.exception("job %d", job.id)
                 self._alert(STUCK_RULE, job, "cannot be started or looked after", str(error), "free space, or stop it")
         self._forget({job.id for job in jobs})
+        return bool(jobs)
 
     def _facts(self, job: Job, folder: RunFolder) -> Facts:
         runner = folder.runner() or _recorded_runner(job)
