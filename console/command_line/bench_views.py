@@ -51,8 +51,8 @@ def look_at(database: sqlite3.Connection, name: str) -> View:
     return View([*lines, *comparison_lines(comparison)], value, exit_code=1 if comparison.problems else 0)
 
 
-def comparison_lines(comparison: "Comparison") -> list[str]:
-    """The table, foretold step counts, and sentences."""
+def comparison_lines(comparison: "Comparison", width: int | None = None) -> list[str]:
+    """The table, foretold step counts, and sentences. The width is the terminal's where none is given."""
     from engine.bench.report.words import HEADINGS, RIGHT, foretold_rows, sentences, used_columns
     from engine.bench.report.words import table as cells
 
@@ -61,9 +61,10 @@ def comparison_lines(comparison: "Comparison") -> list[str]:
         lines = ["nothing is measured yet"]
     else:
         shown = used_columns(rows)
-        lines = _fitted([HEADINGS[place] for place in shown], [[row[place] for place in shown] for row in rows], [
-            index for index, place in enumerate(shown) if place in RIGHT
-        ])  # fmt: skip
+        headings = [HEADINGS[place] for place in shown]
+        right = [index for index, place in enumerate(shown) if place in RIGHT]
+        columns = width or shutil.get_terminal_size((WIDE, 24)).columns
+        lines = _fitted(headings, [[row[place] for place in shown] for row in rows], right, columns)
     for foretold in comparison.foretold:
         name = Path(foretold.draft).name
         lines += ["", f"steps of {plain_line(name, 60)} under {foretold.load}:"]
@@ -73,9 +74,8 @@ def comparison_lines(comparison: "Comparison") -> list[str]:
     return lines + ([""] if said else []) + [plain_line(text, WIDE) for text in said]
 
 
-def _fitted(headings: list[str], rows: list[list[str]], right: list[int]) -> list[str]:
-    """As many columns as the terminal has room for; the first four always."""
-    width = shutil.get_terminal_size((WIDE, 24)).columns
+def _fitted(headings: list[str], rows: list[list[str]], right: list[int], width: int) -> list[str]:
+    """As many columns as there is room for; the first four always."""
     for count in range(len(headings), 4, -1):
         lines = table(headings[:count], [row[:count] for row in rows], [place for place in right if place < count])
         if max(map(len, lines)) <= width:

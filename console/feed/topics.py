@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.watch.throttle import reasons
-from state import alerts, gpus, host, jobs, regenerations, servers
+from state import alerts, bench, gpus, host, jobs, regenerations, servers
 from state.engine import is_running, read_engine, read_parts
+from state.records.bench import BenchRow
 from state.records.gpus import GpuProcess, GpuSample
 from state.records.jobs import Job
 from state.records.views import EngineView, GpuRow, GpusView, HostView, RegenerationRow, ServerRow
@@ -89,11 +90,24 @@ def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, .
     return tuple(rows)
 
 
+def read_benches(database: sqlite3.Connection) -> tuple[BenchRow, ...]:
+    """Every benchmark with its progress; those that run, with their speed of the last minutes."""
+    found = []
+    for one in bench.read_benches(database):
+        speeds: tuple[tuple[float, float | None], ...] = ()
+        if one.state == "running":
+            history = bench.bench_history(database, one.id, time.time() - SPEED_HISTORY_S)
+            speeds = tuple((at.taken_at, at.tokens_per_s_now) for at in history)
+        found.append(BenchRow(one, bench.latest_bench_progress(database, one.id), speeds))
+    return tuple(found)
+
+
 Topics = dict[str, Callable[[sqlite3.Connection], Any]]
 
 _TOPICS: Topics = {
     "alert_history": lambda database: tuple(alerts.read_alerts(database)),
     "alerts": lambda database: tuple(alerts.open_alerts(database)),
+    "benches": read_benches,
     "engine": read_engine_view,
     "gpus": read_gpus,
     "host": read_host,

@@ -17,8 +17,17 @@ from engine.bench.records import BenchError, CellEnd, Load, Plan, Provenance, Re
 from engine.bench.stream import Reading
 
 PLAN = "plan.json"
+COMPARISON = "comparison.json"
+"""What the last complete point gave, for screens."""
 FLUSH_BYTES = 256 * 1024
 Record = TypeVar("Record")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a point could not be measured."""
+
+    message: str
+    remedy: str
 
 
 class CellFile:
@@ -78,6 +87,11 @@ def read_gaps(folder: Path, name: str) -> Any:
     path = cell_path(folder, name, "itl")
     size = path.stat().st_size // 4 if path.exists() else 0
     return numpy.memmap(path, dtype="float32", mode="r", shape=(size,)) if size else numpy.empty(0, dtype="float32")
+
+
+def problem_path(folder: Path, point: str) -> Path:
+    """Where it is written why a point could not be measured."""
+    return folder / "points" / f"{point}.problem.json"
 
 
 def write_json(path: Path, record: msgspec.Struct) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 
 from engine.bench import pairing
-from engine.bench.cells import cell_name, read_plan, read_provenance, read_records
+from engine.bench.cells import Problem, cell_name, problem_path, read_plan, read_provenance, read_records
 from engine.bench.chain import ChainPoint, Expectation, expectations
 from engine.bench.economics import Economics, Estimate, Savings, economics, savings, tokens_a_day
 from engine.bench.equality import Equality, read_equality
 from engine.bench.records import BenchError, Load, Plan, Provenance, RequestRecord
-from engine.bench.run import Problem, problem_path
 from engine.bench.summary import Summary, summarise
 
 FURTHER_STEPS = 2

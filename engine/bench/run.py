@@ -3,13 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from engine.bench.asking import Asker, Target
-from engine.bench.cells import CellFile, cell_name, cell_path, read_end, write_json
+from engine.bench.cells import COMPARISON, CellFile, Problem, cell_name, cell_path, problem_path, read_end, write_json
+from engine.bench.comparison import compare_folder
 from engine.bench.equality import examine
 from engine.bench.load import LoadEnd, LoadRun
 from engine.bench.power import drawn
@@ -23,13 +23,6 @@ from engine.bench.wire import Connections, address_of
 WATCHER_S = 1.5
 """A sample of the watcher is stored so long after it was taken."""
 log = logging.getLogger("bench")
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Why a point could not be measured."""
-
-    message: str
-    remedy: str
 
 
 class BenchRun:
@@ -56,6 +49,8 @@ class BenchRun:
                 except BenchError as error:
                     log.error("%s: %s; %s", point.name, error, error.remedy)
                     self._fail(point, Problem(str(error), error.remedy))
+                # Written for screens, which need then neither numpy nor a second of reckoning.
+                write_json(self.folder / COMPARISON, compare_folder(self.folder))
 
     def _missing(self, point: Point, repeat: int) -> list[Load]:
         return [load for load in self.plan.loads if read_end(self.folder, cell_name(point.name, load, repeat)) is None]
@@ -131,19 +126,6 @@ class BenchRun:
             log.warning("the prefix cache could not be emptied: %s", error)
         finally:
             connections.close()
-
-
-def problem_path(folder: Path, point: str) -> Path:
-    """Where it is written why a point could not be measured."""
-    return folder / "points" / f"{point}.problem.json"
-
-
-def cells(plan: Plan) -> Iterator[tuple[Point, Load, int]]:
-    """All cells of a plan."""
-    for repeat in range(plan.repeats):
-        for point in plan.points:
-            for load in plan.loads:
-                yield point, load, repeat
 
 
 def _ended(point: Point, load: Load, repeat: int, began_at: float, end: LoadEnd) -> CellEnd:

@@ -40,3 +40,12 @@ class BenchProgress(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_s_now: float | None
     eta_s: float | None
     """Seconds left by what cells of this run took so far; `None` before the first one has ended."""
+
+
+class BenchRow(msgspec.Struct, frozen=True):
+    """A benchmark with its newest progress and its speed of the last minutes."""
+
+    bench: Bench
+    progress: BenchProgress | None
+    speeds: tuple[tuple[float, float | None], ...] = ()
+    """Times and tokens a second, oldest first."""

@@ -1,0 +1,59 @@
+"""What a benchmark can be asked to do, from the list and from its own screen."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from state.records.bench import BenchRow
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+
+def stop_bench(console: "Console", row: BenchRow | None) -> None:
+    """Say what stopping means, ask once, and stop."""
+    if row is None:
+        return
+    if row.bench.state != "running" or row.bench.job_id is None:
+        where = "in a terminal of its own" if row.bench.state == "running" else row.bench.state
+        console.notify(f"{row.bench.name} is {where}", markup=False)
+        return
+    from widgets.confirmation import Confirmation
+
+    consequences = [
+        "Complete measurements are kept; the one under way is thrown away.",
+        "A server that it has started is stopped.",
+        "It goes on from there when it is resumed: press r.",
+    ]
+
+    def answered(confirmed: bool | None) -> None:
+        if confirmed:
+            console.ask("bench.stop", {"name": str(row.bench.id)}, f"{row.bench.name} is being stopped")
+
+    console.push_screen(Confirmation(f"Stop {row.bench.name}?", consequences, confirm="Stop", refuse="Go on"), answered)
+
+
+def resume_bench(console: "Console", row: BenchRow | None) -> None:
+    """Measure what is missing."""
+    if row is not None:
+        console.ask("bench.resume", {"name": str(row.bench.id)}, f"{row.bench.name} goes on")
+
+
+def export_bench(console: "Console", row: BenchRow | None) -> None:
+    """Write the HTML report into the run folder, by the same command that an operator types."""
+    import subprocess
+    import sys
+    import threading
+
+    if row is None:
+        return
+    path = Path(row.bench.run_folder) / "report.html"
+    words = [sys.executable, "-m", "console", "bench", "export", row.bench.run_folder, "--output", str(path)]
+
+    def exporting() -> None:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        said = f"written: {path}" if done.returncode == 0 else done.stderr.strip()[:300]
+        console.call_from_thread(
+            console.notify, said, severity="information" if done.returncode == 0 else "error", markup=False
+        )
+
+    threading.Thread(target=exporting, name="bench-export", daemon=True).start()

@@ -1,0 +1,150 @@
+"""One benchmark: how far it is, its comparison, what follows from it, and its speed while it runs."""
+
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from console.actions import bindings
+from console.screens.bench_actions import export_bench, resume_bench, stop_bench
+from console.screens.frame import FrameScreen
+from state.outside_text import plain_line
+from state.records.bench import BenchRow
+from widgets import figures
+from widgets.bench.columns import done_words, left_s, speed_now
+from widgets.chart import Chart, ChartRecord, Series
+from widgets.facts import Fact, Facts
+
+COMPARISON = "comparison.json"
+CHART_FROM_LINES = 30
+"""Below so many lines the table needs the room."""
+_STYLES = {
+    "faster": "$success", "slower": "$warning", "void": "bold $error", "fault": "bold $error", "failed": "$error",
+}  # fmt: skip
+
+
+class BenchRunScreen(FrameScreen):
+    """Reads the comparison that the worker has written last; nothing is reckoned here."""
+
+    TITLE_TEXT = "Benchmark"
+    BELONGS_TO = "Bench"
+    PLACES = ("bench", "details")
+    TOPICS = frozenset({"benches"})
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("bench"), *bindings("details")]
+    DEFAULT_CSS = """
+    BenchRunScreen {
+        & Facts { height: auto; }
+        & VerticalScroll { height: 1fr; border-top: solid $panel-lighten-1; padding: 0 1; }
+        & Chart { height: 10; border-top: solid $panel-lighten-1; display: none; }
+        &.charted Chart { display: block; }
+    }
+    """
+
+    def __init__(self, row: BenchRow) -> None:
+        super().__init__()
+        self.row = row
+        self._shown: tuple[int, int] = (0, 0)
+
+    def title_text(self) -> str:
+        """Its name."""
+        return plain_line(f"Benchmark {self.row.bench.name}", 100)
+
+    def compose_body(self) -> ComposeResult:
+        """Facts, the comparison, the speed."""
+        yield Facts(id="facts")
+        with VerticalScroll(id="scroll", can_focus=True):
+            yield Static("", id="comparison", markup=False)
+        yield Chart(id="chart")
+
+    def on_mount(self) -> None:
+        """The keys scroll the comparison."""
+        self.query_one(VerticalScroll).focus()
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The table takes as many columns as there is room for."""
+        super().on_resize(event)
+        self._draw()
+
+    def take(self, topic: str, record: tuple[BenchRow, ...]) -> None:
+        """Show it as it stands now."""
+        self.row = next((row for row in record if row.bench.id == self.row.bench.id), self.row)
+        self._draw()
+
+    def redraw_ages(self) -> None:
+        """Ages move on."""
+        self.query_one(Facts).show(self.facts())
+
+    def facts(self) -> tuple[Fact, ...]:
+        """State, what it does now, what is left."""
+        bench, progress = self.row.bench, self.row.progress
+        facts: list[Fact] = [
+            ("state", plain_line(f"{bench.state}  {bench.message}")),
+            ("measured", f"{done_words(self.row)} of {bench.points} configurations"),
+        ]
+        if progress is not None and bench.state == "running":
+            requests = f"{figures.count(progress.requests_done)} of {figures.count(progress.requests_total)} requests"
+            failed = f", {figures.count(progress.failed)} failed" if progress.failed else ""
+            now = f"{progress.cell}, {requests}{failed}, {figures.rate(speed_now(self.row))}"
+            facts.append(("now", plain_line(now)))
+            read = figures.age(time.time() - progress.taken_at)
+            facts.append(("left", f"{figures.duration(left_s(self.row))}; read {read}"))
+        return (*facts, ("run folder", plain_line(bench.run_folder)))
+
+    def action_stop_bench(self) -> None:
+        """Stop it."""
+        stop_bench(self.console, self.row)
+
+    def action_resume_bench(self) -> None:
+        """Measure what is missing."""
+        resume_bench(self.console, self.row)
+
+    def action_export_bench(self) -> None:
+        """Write the HTML report."""
+        export_bench(self.console, self.row)
+
+    def _draw(self) -> None:
+        self.query_one(Facts).show(self.facts())
+        charted = self.size.height >= CHART_FROM_LINES and bool(self.row.speeds)
+        self.set_class(charted, "charted")
+        if charted:
+            speed = Series("tokens/s", self.row.speeds)
+            self.query_one(Chart).show(ChartRecord("Tokens a second, last 15 minutes", "tok/s", (speed,)))
+        self._show_comparison()
+
+    def _show_comparison(self) -> None:
+        path = Path(self.row.bench.run_folder) / COMPARISON
+        try:
+            mark = (path.stat().st_mtime_ns, self.size.width)
+        except OSError:
+            self.query_one("#comparison", Static).update("Nothing is measured yet.")
+            return
+        if mark == self._shown or not self.size.width:
+            return
+        self._shown = mark
+        self.query_one("#comparison", Static).update(comparison_content(path, max(40, self.size.width - 4)))
+
+
+def comparison_content(path: Path, width: int) -> Content:
+    """The table and its sentences, coloured by what they say."""
+    from console.command_line.bench_views import comparison_lines
+    from engine.bench.comparison import Comparison
+
+    try:
+        comparison = msgspec.json.decode(path.read_bytes(), type=Comparison)
+    except (OSError, msgspec.DecodeError) as error:
+        return Content.styled(plain_line(f"{path} cannot be read: {error}", 300), "$error")
+    return Content("\n").join([_styled(line) for line in comparison_lines(comparison, width)])
+
+
+def _styled(line: str) -> Content:
+    words = set(line.replace(":", " ").replace(";", " ").split())
+    style = next((style for word, style in _STYLES.items() if word in words), "")
+    return Content.styled(line, style) if style else Content(line)
