@@ -52,8 +52,6 @@ def export_bench(console: "Console", row: BenchRow | None) -> None:
     def exporting() -> None:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         said = f"written: {path}" if done.returncode == 0 else done.stderr.strip()[:300]
-        console.call_from_thread(
-            console.notify, said, severity="information" if done.returncode == 0 else "error", markup=False
-        )
+        console.post_message(console.Said(said, error=done.returncode != 0))
 
     threading.Thread(target=exporting, name="bench-export", daemon=True).start()

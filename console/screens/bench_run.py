@@ -87,7 +87,7 @@ class BenchRunScreen(FrameScreen):
         bench, progress = self.row.bench, self.row.progress
         facts: list[Fact] = [
             ("state", plain_line(f"{bench.state}  {bench.message}")),
-            ("measured", f"{done_words(self.row)} of {bench.points} configurations"),
+            ("measured", f"{done_words(self.row)}, {bench.points} configurations"),
         ]
         if progress is not None and bench.state == "running":
             requests = f"{figures.count(progress.requests_done)} of {figures.count(progress.requests_total)} requests"
@@ -111,7 +111,10 @@ class BenchRunScreen(FrameScreen):
         export_bench(self.console, self.row)
 
     def _draw(self) -> None:
-        self.query_one(Facts).show(self.facts())
+        facts, pane = self.facts(), self.query_one(Facts)
+        if pane.styles.height is None or pane.styles.height.value != len(facts):
+            pane.styles.height = len(facts)
+        pane.show(facts)
         charted = self.size.height >= CHART_FROM_LINES and bool(self.row.speeds)
         self.set_class(charted, "charted")
         if charted:

@@ -10,12 +10,18 @@ from console.actions import bindings
 from console.screens.charted import ChartedScreen
 from console.screens.regeneration_actions import pause_run, resume_run, retry_failed
 from state.outside_text import plain_line
+from state.records.regeneration import Regeneration
 from state.records.views import RegenerationRow
 from state.regenerations import progress_history
 from widgets import figures
 from widgets.chart import ChartRecord, Series
 from widgets.facts import Fact
 from widgets.regeneration.pane import eta_words
+
+
+def at_once(run: Regeneration) -> str:
+    """How many requests a run sends at once, in words."""
+    return figures.count(run.concurrency) if run.concurrency else "as many as pay"
 
 
 class RegenerationScreen(ChartedScreen):
@@ -45,7 +51,7 @@ class RegenerationScreen(ChartedScreen):
         run, progress = self.row.run, self.row.progress
         facts: list[Fact] = [
             ("state", plain_line(f"{run.state}  {run.message}")),
-            ("asks", plain_line(f"{run.model or figures.ABSENT} at {run.server_url}, {run.concurrency} at once")),
+            ("asks", plain_line(f"{run.model or figures.ABSENT} at {run.server_url}, {at_once(run)} at once")),
             ("inputs", plain_line(", ".join(run.inputs))),
             ("sampling", plain_line("  ".join(f"{key}={value}" for key, value in run.sampling.items()))),
             ("run folder", plain_line(run.run_folder)),

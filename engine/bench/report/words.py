@@ -8,10 +8,10 @@ from engine.bench.equality import Equality
 
 ABSENT = "–"
 HEADINGS = (
-    "configuration", "load", "tok/s", "ratio", "", "one user", "accept", "by position", "c", "TTFT ms",
-    "ITL ms p50/95/99", "W", "tok/J", "GiB", "same text",
+    "configuration", "load", "tok/s", "ratio", "", "accept", "c", "one user", "TTFT ms", "ITL ms p50/95/99",
+    "W", "tok/J", "GiB", "same text", "by position",
 )  # fmt: skip
-RIGHT = (2, 3, 5, 6, 8, 9, 11, 12, 13)
+RIGHT = (2, 3, 5, 6, 7, 8, 10, 11, 12)
 """Columns set to the right."""
 
 
@@ -83,16 +83,16 @@ def _cells(row: Row) -> list[str]:
         interval(summary.tokens_per_s, 1),
         ratio,
         "void" if row.void else "baseline" if row.is_baseline else row.verdict or "",
-        interval(summary.decode_tokens_per_s, 1),
         interval(summary.accept_length, 2),
-        " ".join(f"{rate.value:.2f}" for rate in summary.accept_rates) or ABSENT,
         interval(economics.round_cost, 2) if economics else ABSENT,
+        interval(summary.decode_tokens_per_s, 1),
         f"{summary.ttft_s.p50 * 1000:.1f}" if summary.ttft_s else ABSENT,
         f"{itl.p50 * 1000:.1f} {itl.p95 * 1000:.1f} {itl.p99 * 1000:.1f}" if itl else ABSENT,
         f"{summary.power_w:.0f}" if summary.power_w is not None else ABSENT,
         f"{summary.tokens_per_joule:.2f}" if summary.tokens_per_joule is not None else ABSENT,
         f"{summary.memory_bytes / 2**30:.1f}" if summary.memory_bytes is not None else ABSENT,
         f"{row.equality.equal}/{row.equality.compared}" if row.equality else ABSENT,
+        " ".join(f"{rate.value:.2f}" for rate in summary.accept_rates) or ABSENT,
     ]
 
 
