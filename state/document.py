@@ -21,7 +21,7 @@ Made from the code by `python -m state.document`. For those who read the state w
 sqlite3 -readonly "$(alula db path)" "SELECT name, state FROM job ORDER BY id DESC LIMIT 5"
 ```
 
-Read only: what is written past the engine is not seen, or undone. This is schema {SCHEMA_VERSION} (`PRAGMA user_version`);
+Read only: what is written past the engine may be undone. This is schema {SCHEMA_VERSION} (`PRAGMA user_version`);
 a later release may change it. Times are UTC seconds since 1970; `_s`, `_bytes`, `_w`, `_c` at the end of a name are
 units; NULL means not reported. Tables that end in `_10s` and `_60s` hold means over ten seconds (kept for a day) and a
 minute (kept for 30 days). Lists and mappings are JSON text.
