@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-LOOKED_AT = 1000
-"""Characters: more change the answer seldom, and cost time."""
+LOOKED_AT = 300
+"""Characters: more change the answer seldom, and 1,000 cost 0.4 ms a record in place of 0.1 ms."""
 FEWEST_LETTERS = 12
 CODE = "code"
 """In place of a language, where nothing but code is left to tell one."""
@@ -30,7 +30,7 @@ class LanguageReader:
     def read(self, text: str) -> tuple[str, float]:
         """The ISO 639-1 code, or `code`; and the share of lines that are code."""
         prose, share = split(text)
-        if len(_LETTERS.findall(prose[: LOOKED_AT // 4])) < FEWEST_LETTERS and share > 0:
+        if len(_LETTERS.findall(prose[:LOOKED_AT])) < FEWEST_LETTERS and share > 0:
             return CODE, share
         language, _ = self._identifier.classify(prose[:LOOKED_AT])
         return str(language), share

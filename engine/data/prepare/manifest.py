@@ -12,8 +12,8 @@ import msgspec
 from engine.data.plan.records import Plan
 from engine.data.prepare.filtering import STEPS
 from engine.data.prepare.mixing import Mix
-from engine.data.prepare.parts import Part, Sample, Tally
-from engine.data.prepare.shards import Shard, read_lines
+from engine.data.prepare.parts import Part, Sample, Tally, read_lines
+from engine.data.prepare.shards import Shard
 from engine.data.prepare.work import SourceState
 from state.records.data import DataShare, FunnelStep
 from state.version import VERSION
@@ -198,7 +198,7 @@ def _copies(mix: Mix, parts: Sequence[Part]) -> list[dict[str, str]]:
     import numpy as np
 
     numbers = np.array([number for one in mix.copies for number in (one.kept, one.left_out)], np.int64)
-    lines = [line[:_EXCERPT].decode(errors="replace") for line in read_lines(numbers, mix, parts)]
+    lines = [line[:_EXCERPT].decode(errors="replace") for line in read_lines(numbers, mix.starts, mix.facts, parts)]
     return [
         {"kind": one.kind, "kept": lines[2 * place], "left_out": lines[2 * place + 1]}
         for place, one in enumerate(mix.copies)

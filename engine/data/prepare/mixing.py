@@ -62,7 +62,7 @@ def make_mix(plan: Plan, parts: Sequence[Part], tell: Callable[[str], None]) -> 
         places = np.isin(sources, [part.source for part in plain])
         copies = np.full(len(facts), KEPT, np.int64)
         numbers = np.flatnonzero(places)
-        found = near_copies(plain, alive[numbers], plan.duplicates.similarity, tell)
+        found = near_copies(plain, facts[numbers], alive[numbers], plan.duplicates, tell)
         copies[numbers] = np.where(found == KEPT, KEPT, numbers[np.maximum(found, 0)])
         _remove(alive, copies, "near", samples)
         steps["near-duplicates"] = _by_source(plan, sources, alive)

@@ -6,7 +6,6 @@ import unicodedata
 from engine.data.records import Message, Prompt, Unusable
 
 _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
-_SPACES = re.compile(r"\s+")
 MOST_REPLACED = 0.02
 """Share of U+FFFD in a text from which on its encoding was lost before it came here."""
 
@@ -33,7 +32,7 @@ def asked(prompt: Prompt) -> str:
 
 def comparable(text: str) -> str:
     """A text without case, width forms and white space beyond one blank."""
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _tidy(text: str) -> str:

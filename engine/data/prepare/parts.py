@@ -1,6 +1,7 @@
 """Parts: what comes of a block of a source's rows. Written whole or not at all, so that a kill costs one at most."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,21 @@ def parts_of(folder: Path, source: int) -> list[Part]:
     """The parts of a source that are done, in order."""
     numbers = sorted(int(path.stem.split("-")[1]) for path in folder.glob(f"{source:03d}-*.json"))
     return [Part(folder, source, number) for number in numbers]
+
+
+def read_lines(
+    numbers: NDArray[np.int64], starts: NDArray[np.int64], facts: NDArray[Any], parts: Sequence[Part]
+) -> list[bytes]:
+    """The lines of records by their numbers through all parts. Each part is opened once."""
+    where = starts.searchsorted(numbers, side="right") - 1
+    order = np.argsort(where, kind="stable")
+    lines = [b""] * len(numbers)
+    for chosen in np.split(order, np.flatnonzero(np.diff(where[order])) + 1):
+        if not len(chosen):
+            continue
+        offsets, lengths = (facts[name][numbers[chosen]].tolist() for name in ("offset", "length"))
+        with parts[int(where[chosen[0]])].lines_path.open("rb") as stream:
+            for place, offset, length in zip(chosen.tolist(), offsets, lengths, strict=True):
+                stream.seek(offset)
+                lines[place] = stream.read(length)
+    return lines

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from engine.data.plan.records import Output
 from engine.data.prepare.copies import Numbers
 from engine.data.prepare.mixing import Mix
-from engine.data.prepare.parts import Part, write_whole
+from engine.data.prepare.parts import Part, read_lines, write_whole
 from engine.data.prepare.reading import Stopped
 
 
@@ -49,7 +48,7 @@ def write_shards(
         tell(f"writing {name}")
         path = folder / name
         if not path.exists():
-            _write(path, output.format, read_lines(numbers, mix, parts))
+            _write(path, output.format, read_lines(numbers, mix.starts, mix.facts, parts))
         shards.append(shard_of(path, len(numbers)))
     return tuple(shards)
 
@@ -59,23 +58,6 @@ def shard_of(path: Path, records: int) -> Shard:
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Shard(path.name, records, path.stat().st_size, digest)
-
-
-def read_lines(numbers: Numbers, mix: Mix, parts: Sequence[Part]) -> list[bytes]:
-    """The lines of these records. Each part is opened once."""
-    where = mix.starts.searchsorted(numbers, side="right") - 1
-    lines = [b""] * len(numbers)
-    for chosen in np.split(order := np.argsort(where, kind="stable"), np.flatnonzero(np.diff(where[order])) + 1):
-        if not len(chosen):
-            continue
-        facts = mix.facts[numbers[chosen]]
-        with parts[int(where[chosen[0]])].lines_path.open("rb") as stream:
-            for place, offset, length in zip(
-                chosen.tolist(), facts["offset"].tolist(), facts["length"].tolist(), strict=True
-            ):
-                stream.seek(offset)
-                lines[place] = stream.read(length)
-    return lines
 
 
 def _cut(numbers: Numbers, rows: int) -> Iterator[tuple[int, int, Numbers]]:
