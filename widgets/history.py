@@ -10,6 +10,9 @@ from widgets.braille import columns, readings_per_cell
 from widgets.line import Line
 from widgets.pane import Pane
 
+STEP_S = 5.0
+"""Seconds between two readings of a trend: one cell holds two, so twelve cells are two minutes."""
+
 Sample = tuple[float, float | None]
 """A time in seconds and a reading."""
 
@@ -56,6 +59,21 @@ def history_lines(
     readings = series.last(width * readings_per_cell())
     limit = top if top is not None else max((reading for reading in readings if reading is not None), default=0.0)
     return [Content.styled(row, style) for row in columns(readings, height, limit)]
+
+
+def trend_cell(points: Sequence[Sample], width: int, top: float | None = 100.0) -> Content:
+    """Draw means over steps of `STEP_S` seconds, oldest first, in one row of `width` cells."""
+    (row,) = trend_rows(points, width, 1, top)
+    return Content.styled(row, "$primary")
+
+
+def trend_rows(points: Sequence[Sample], width: int, height: int, top: float | None = 100.0) -> list[str]:
+    """The same in several rows."""
+    series = HistorySeries(STEP_S)
+    series.extend(points[-width * readings_per_cell() :])
+    readings = series.last(width * readings_per_cell())
+    limit = top if top is not None else max((reading for reading in readings if reading is not None), default=0.0)
+    return columns(readings, height, limit)
 
 
 class History(Pane[Sequence[Sample]]):

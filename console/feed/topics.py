@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.watch.throttle import reasons
@@ -12,7 +12,10 @@ from state.records.bench import BenchRow
 from state.records.gpus import GpuProcess, GpuSample
 from state.records.jobs import Job
 from state.records.views import EngineView, GpuRow, GpusView, HostView, RegenerationRow, ServerRow
+from state.trends import Trend, TrendReader, gpu_trends, server_trends
 
+Reader = Callable[[sqlite3.Connection], Any]
+_NO_TRENDS: Mapping[str, Trend] = {}
 SPEED_HISTORY_S = 900.0
 SPEED_STEP_S = 10.0
 JOBS_SHOWN = 5000
@@ -29,25 +32,33 @@ def read_host(database: sqlite3.Connection) -> HostView:
     return HostView(host.latest_host_sample(database), tuple(host.read_disks(database)))
 
 
-def read_gpus(database: sqlite3.Connection) -> GpusView:
-    """Every GPU with its newest sample and processes."""
+def read_gpus(database: sqlite3.Connection, trends: Mapping[str, Trend] = _NO_TRENDS) -> GpusView:
+    """Every GPU with its newest sample, its processes and the trend of its utilisation."""
     samples = gpus.latest_samples(database)
     by_gpu: dict[str, list[GpuProcess]] = {}
     for process in gpus.read_processes(database):
         by_gpu.setdefault(process.uuid, []).append(process)
     names = {job.id: job.name for job in jobs.open_jobs(database)}
     rows = [
-        GpuRow(gpu, sample, tuple(found), _work(found, names), _slowed(sample))
+        GpuRow(gpu, sample, tuple(found), _work(found, names), _slowed(sample), trends.get(gpu.uuid, ()))
         for gpu in gpus.read_gpus(database)
         for sample, found in [(samples.get(gpu.uuid), by_gpu.get(gpu.uuid, []))]
     ]
     return GpusView(gpus.read_status(database), tuple(rows))
 
 
-def read_servers(database: sqlite3.Connection) -> tuple[ServerRow, ...]:
-    """Every server with its newest sample."""
+def read_servers(database: sqlite3.Connection, trends: Mapping[str, Trend] = _NO_TRENDS) -> tuple[ServerRow, ...]:
+    """Every server with its newest sample and the trend of its throughput."""
     samples = servers.latest_server_samples(database)
-    return tuple(ServerRow(server, samples.get(server.url)) for server in servers.read_servers(database))
+    return tuple(
+        ServerRow(server, samples.get(server.url), trends.get(server.url, ()))
+        for server in servers.read_servers(database)
+    )
+
+
+def with_trends(read: Callable[[sqlite3.Connection, Mapping[str, Trend]], Any], reader: TrendReader) -> Reader:
+    """A reader that remembers the past, so that it reads that only once."""
+    return lambda database: read(database, reader.read(database, time.time()))
 
 
 class JobsReader:
@@ -102,24 +113,27 @@ def read_benches(database: sqlite3.Connection) -> tuple[BenchRow, ...]:
     return tuple(found)
 
 
-Topics = dict[str, Callable[[sqlite3.Connection], Any]]
+Topics = dict[str, Reader]
 
 _TOPICS: Topics = {
     "alert_history": lambda database: tuple(alerts.read_alerts(database)),
     "alerts": lambda database: tuple(alerts.open_alerts(database)),
     "benches": read_benches,
     "engine": read_engine_view,
-    "gpus": read_gpus,
     "host": read_host,
     "open_jobs": read_open_jobs,
     "regenerations": read_regenerations,
-    "servers": read_servers,
 }
 
 
 def topics() -> Topics:
     """Readers for one connection; some remember what they read last."""
-    return {**_TOPICS, "jobs": JobsReader()}
+    return {
+        **_TOPICS,
+        "gpus": with_trends(read_gpus, gpu_trends()),
+        "jobs": JobsReader(),
+        "servers": with_trends(read_servers, server_trends()),
+    }
 
 
 def _work(processes: list[GpuProcess], names: dict[int, str]) -> str:

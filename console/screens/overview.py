@@ -20,6 +20,8 @@ from widgets.table import Table
 
 FIXED_LINES = 3
 """Title, host, footer."""
+LEFT_FOR_LISTS = 6
+"""A server and a job, with their headings."""
 
 
 class OverviewScreen(FrameScreen):
@@ -94,8 +96,8 @@ class OverviewScreen(FrameScreen):
         alerts = self.query_one(AlertStrip)
         left -= _set_height(alerts, min(alerts.wanted_lines(), max(0, left)))
         gpus = self.query_one(GpuList)
-        wanted = gpus.wanted_lines() + 1
-        left -= _set_height(gpus, min(wanted, max(0, left - 7)) if left > 9 else min(2, left))
+        most = left - LEFT_FOR_LISTS if left > 9 else min(2, left)
+        left -= _set_height(gpus, min(gpus.wanted_lines(self.size.width, most - 1) + 1, max(0, most)))
         left -= _set_height(self.query_one(RegenerationPane), 4 if left >= 8 else 0)
         servers = self.query_one("#servers", Table)
         _set_height(servers, min(2 + max(1, len(servers.rows)), max(3, left // 2)) if left >= 6 else 0)

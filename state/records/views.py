@@ -34,6 +34,8 @@ class GpuRow(msgspec.Struct, frozen=True):
     """What it is busy with, in words: a job's name, or the largest process."""
     slowed: str = ""
     """What slows it down beyond what is normal, in words; empty where nothing does."""
+    trend: tuple[tuple[float, float | None], ...] = ()
+    """Utilisation in percent over the last minutes, in steps of five seconds, oldest first."""
 
 
 class GpusView(msgspec.Struct, frozen=True):
@@ -48,6 +50,8 @@ class ServerRow(msgspec.Struct, frozen=True):
 
     server: Server
     sample: ServerSample | None
+    trend: tuple[tuple[float, float | None], ...] = ()
+    """Tokens a second over the last minutes, in steps of five seconds, oldest first."""
 
 
 class RegenerationRow(msgspec.Struct, frozen=True):

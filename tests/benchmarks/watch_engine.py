@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -22,6 +22,8 @@ from tests.benchmarks.results import Result, Skipped
 from tests.watch.fake_gpus import build
 from tests.watch.http_servers import RecordedSglang, serving
 
+Observe = Callable[[psutil.Process, Path, float], Awaitable[list[Result]]]
+"""From the engine's process, its database and seconds to what was found."""
 SETTLE_S = 15
 SUBJECT = "engine, 8 GPUs, 2 servers"
 
@@ -50,10 +52,11 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
         raise Skipped("no gcc, so the fake libnvidia-ml.so.1 cannot be built")
     seconds = float(os.environ.get("WATCH_SECONDS", "60"))
     report(f"the engine is watched for {seconds:.0f} s")
-    yield from asyncio.run(measure(seconds))
+    yield from asyncio.run(measure(seconds, observe))
 
 
-async def measure(seconds: float) -> list[Result]:
+async def measure(seconds: float, observe: Observe) -> list[Result]:
+    """Run the engine on the fake library and two recorded servers while it is observed."""
     page = Path(os.environ["METRICS_PAGE"]) if "METRICS_PAGE" in os.environ else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,104 +1,48 @@
-"""GPUs on the overview: a line each, with a history where there is room, or one clear word why there are none."""
-
-import time
+"""GPUs on the overview: cards as large as there is room for, cells side by side where there are more than lines, or
+one clear word why there are none."""
 
 from textual.content import Content
 
 from state.records.gpus import GpuStatus
 from state.records.views import GpuRow, GpusView
-from widgets import figures
-from widgets.bar import bar
-from widgets.history import HistorySeries, history_lines
-from widgets.line import Line, aligned
+from widgets.gpus.cards import LINES_OF_CARD, card
+from widgets.gpus.grid import grid, grid_lines
+from widgets.line import Line
 from widgets.pane import Pane
 
-STALE_S = 5.0
-HISTORY_CELLS = 24
+MOST_CARDS = 16
 
 
 class GpuList(Pane[GpusView]):
-    """One line for each GPU; the last line says how many did not fit."""
+    """Draws every GPU, as long as there is room for a cell of each; else the last line says how many did not fit."""
 
     DEFAULT_CSS = "GpuList { height: auto; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._histories: dict[str, HistorySeries] = {}
-
-    def show(self, record: GpusView) -> None:
-        """Take new samples, and add them to the histories."""
-        for row in record.rows:
-            if row.sample is not None:
-                series = self._histories.setdefault(row.gpu.uuid, HistorySeries())
-                series.add(row.sample.taken_at, row.sample.utilization_percent)
-        super().show(record)
-
-    def wanted_lines(self) -> int:
-        """How many lines would show everything."""
-        return max(1, len(self.record.rows)) if self.record is not None else 1
+    def wanted_lines(self, width: int, most: int) -> int:
+        """How many of at most `most` lines would show everything well."""
+        count = len(self.record.rows) if self.record is not None else 0
+        if count <= min(most, MOST_CARDS):
+            return max(1, count * lines_of_card(count, width))
+        return grid_lines(count, width, most)
 
     def lines(self, width: int, height: int) -> list[Line]:
-        """As many GPUs as there are lines."""
+        """Cards where all fit, else cells."""
         if self.record is None or self.record.status is None:
             return [Content.styled(" GPUs  no reading yet", "$text-muted")]
-        if not self.record.rows:
-            return _absence(self.record.status, height)
         rows = self.record.rows
-        shown = rows if len(rows) <= height else rows[: max(0, height - 1)]
-        lines: list[Line] = [self._line(row, width) for row in shown]
-        if len(shown) < len(rows):
-            lines.append(Content.styled(f" {len(rows) - len(shown)} more GPUs: press 2", "$text-muted"))
-        return lines
-
-    def _line(self, row: GpuRow, width: int) -> Content:
-        gpu, sample = row.gpu, row.sample
-        if gpu.lost_at is not None or sample is None:
-            word = "LOST" if gpu.lost_at is not None else "no reading yet"
-            since = f" {figures.age(time.time() - gpu.lost_at)}" if gpu.lost_at is not None else ""
-            return Content.assemble((f" {gpu.index:>2} {gpu.name}  {word}{since}", "$error"))
-        age_s = time.time() - sample.taken_at
-        line = Content.assemble(
-            f" {gpu.index:>2} ",
-            bar(sample.utilization_percent, 16 if width < 110 else 26, "$success", whole_cells=width < 110),
-            "  ",
-            _memory(row, width),
-            f"  {figures.watts_column(sample.power_w)} ",
-            _temperature(row),
-            "  ",
-        )
-        if age_s > STALE_S:
-            line += Content.styled(f"{figures.age(age_s)}  ", "$warning")
-        if row.slowed:
-            line += Content.styled(f"! {row.slowed}  ", "$error")
-        if width >= 110:
-            line += self._history(gpu.uuid) + Content("  ")
-        return aligned(line + Content(row.work or _name(row, width)), width)
-
-    def _history(self, uuid: str) -> Content:
-        drawn = history_lines(self._histories[uuid], HISTORY_CELLS, 1)[0]
-        assert isinstance(drawn, Content)
-        return drawn
+        if not rows:
+            return _absence(self.record.status, height)
+        if len(rows) <= min(height, MOST_CARDS):
+            tall = min(lines_of_card(len(rows), width), height // len(rows))
+            return [line for row in rows for line in card(row, width, tall)]
+        return grid(rows, width, height)
 
 
-def _memory(row: GpuRow, width: int) -> Content:
-    sample = row.sample
-    assert sample is not None
-    used, total = sample.memory_used_bytes, sample.memory_total_bytes or row.gpu.memory_total_bytes
-    share = used / total * 100 if used is not None and total else None
-    figure = figures.right_column(figures.binary_bytes_of(used, total), 12)
-    return bar(share, 12 + len(figure) if width < 110 else 18 + len(figure), "$secondary", figure)
-
-
-def _temperature(row: GpuRow) -> Content:
-    assert row.sample is not None
-    celsius = row.sample.temperature_c
-    limit = row.gpu.slowdown_c or 90.0
-    hot = celsius is not None and celsius >= limit - 5
-    return Content.styled(figures.celsius_column(celsius), "$error" if hot else "")
-
-
-def _name(row: GpuRow, width: int) -> str:
-    return row.gpu.name if width >= 100 else "idle"
+def lines_of_card(count: int, width: int) -> int:
+    """One GPU gets a chart, a few get a second line on a wide screen."""
+    if count <= 2:
+        return LINES_OF_CARD
+    return 2 if count <= 8 and width >= 160 else 1
 
 
 def _absence(status: GpuStatus, height: int) -> list[Line]:

@@ -8,8 +8,10 @@ from state.records.servers import ServerSample
 from state.records.views import ServerRow
 from widgets import figures
 from widgets.columns import Column
+from widgets.history import trend_cell
 
 STALE_S = 10.0
+TREND_CELLS = 8
 NO_DRAFT_ACCEPTED = 1.05
 """An accept length below this means that speculation costs and gives nothing."""
 
@@ -41,11 +43,12 @@ def _short(path: str | None) -> str:
 SERVER_COLUMNS: tuple[Column[ServerRow], ...] = (
     Column("Server", lambda row: row.server.url.removeprefix("http://"), 16, sort_key=lambda row: row.server.url),
     Column("State", _health, 9),
-    Column("Model", lambda row: _short(row.server.model), 14, priority=1, grows=True),
+    Column("Model", lambda row: _short(row.server.model), 9, priority=1, grows=True),
     Column("Algorithm", lambda row: row.server.speculative_algorithm or figures.ABSENT, 9, priority=2),
     Column("Accept", accept_length, 7, "right", sort_key=lambda row: _sample(row).accept_length),
     Column("Tokens/s", lambda row: figures.rate(_sample(row).tokens_per_s, ""), 8, "right",
            sort_key=lambda row: _sample(row).tokens_per_s),
+    Column("Trend", lambda row: trend_cell(row.trend, TREND_CELLS, None), TREND_CELLS, priority=2),
     Column("Run", lambda row: figures.count(_sample(row).running_requests), 5, "right", 3),
     Column("Queue", lambda row: figures.count(_sample(row).queued_requests), 5, "right", 4),
     Column("KV", lambda row: figures.share(_sample(row).token_usage), 5, "right", 5),
