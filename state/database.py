@@ -11,7 +11,7 @@ from pathlib import Path
 
 from state.errors import StateError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Kept in `PRAGMA user_version`. Raised with each release that adds migrations."""
 
 BUSY_TIMEOUT_S = 10.0

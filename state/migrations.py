@@ -239,3 +239,24 @@ def create_data(db: "Database") -> None:
             manifest TEXT NOT NULL
         )""")
     db.execute("CREATE TABLE hub_answer (question TEXT PRIMARY KEY, answer TEXT NOT NULL, asked_at REAL NOT NULL)")
+
+
+@migrations()
+def schedule_jobs(db: "Database") -> None:
+    """Recipes, GPUs, times, tries and readiness of jobs, and whether the queue is paused."""
+    for column in (
+        "recipe TEXT",
+        "parameters TEXT NOT NULL DEFAULT '{}'",
+        "schedule TEXT NOT NULL DEFAULT '{}'",
+        "gpus TEXT NOT NULL DEFAULT '[]'",
+        "not_before REAL",
+        "attempt INTEGER NOT NULL DEFAULT 0",
+        "ready_at REAL",
+        "follow_up INTEGER NOT NULL DEFAULT 0",
+        "stop_reason TEXT",
+    ):
+        db.execute(f"ALTER TABLE job ADD COLUMN {column}")
+    db.execute("CREATE INDEX job_follow_up ON job (id) WHERE follow_up")
+    db.execute("CREATE INDEX job_retry_of ON job (retry_of) WHERE retry_of IS NOT NULL")
+    db.execute("CREATE TABLE job_queue (id INTEGER PRIMARY KEY CHECK (id = 1), paused_at REAL, paused_by TEXT)")
+    db.execute("INSERT INTO job_queue (id) VALUES (1)")

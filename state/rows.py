@@ -80,4 +80,8 @@ def _fields(record: type[msgspec.Struct]) -> tuple[FieldInfo, ...]:
 
 @lru_cache
 def _json_fields(record: type[msgspec.Struct]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(record) if get_origin(f.type) in (dict, tuple, list))
+    return tuple(f.name for f in fields(record) if get_origin(f.type) in (dict, tuple, list) or _is_record(f.type))
+
+
+def _is_record(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -1,6 +1,6 @@
 """Jobs: anything that runs in the background and must outlive the screen."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -8,6 +8,44 @@ JobState = Literal["queued", "starting", "running", "stopping", "done", "failed"
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "stopped", "lost"})
 """States that a job never leaves."""
+
+
+RestartPolicy = Literal["never", "on-failure", "always"]
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When and where a job may run, and what follows its end."""
+
+    priority: int = 0
+    """Higher ones start first."""
+    after: tuple[int, ...] = ()
+    """Jobs that must have ended."""
+    after_ok: tuple[int, ...] = ()
+    """Jobs that must have ended well."""
+    gpus: int = 0
+    """How many GPUs it needs."""
+    gpu_choice: tuple[int, ...] = ()
+    """Exactly these, by index; `gpus` is then not looked at."""
+    ports: tuple[int, ...] = ()
+    """TCP ports that it will listen on."""
+    time_limit_s: float | None = None
+    retries: int = 0
+    """How often it is tried again after an end that `retry_exit_codes` or `retry_log` calls passing."""
+    retry_wait_s: float = 30.0
+    """Before the first new try; doubled with each one."""
+    retry_exit_codes: tuple[int, ...] = ()
+    """Empty, with no `retry_log` either: any failure."""
+    retry_log: tuple[str, ...] = ()
+    """Regular expressions; one of them is found in the last lines of the log."""
+    restart: RestartPolicy = "never"
+    """For servers: without a count, until it dies five times in a row soon after its start."""
+    ready_url: str | None = None
+    """Answers 200 once it is ready to work."""
+    ready_log: str | None = None
+    """A regular expression; a line of the log matches once it is ready."""
+    ready_within_s: float = 1800.0
+    secrets: tuple[str, ...] = ()
+    """Names of environment variables whose values are kept outside the database."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +78,20 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     """Why it ended as it did, in words, for `failed`, `stopped` and `lost`."""
     retry_of: int | None = None
+    recipe: str | None = None
+    parameters: dict[str, Any] = {}
+    """Of the recipe, as they were given."""
+    schedule: Schedule = Schedule()
+    gpus: tuple[int, ...] = ()
+    """Indices of the GPUs that it was given."""
+    not_before: float | None = None
+    attempt: int = 0
+    """How many tries in a row came before it."""
+    ready_at: float | None = None
+    follow_up: bool = False
+    """Its end has still to be looked at: it may have to be tried again."""
+    stop_reason: str | None = None
+    """Why it was stopped, where it was not an operator's wish."""
 
 
 class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
