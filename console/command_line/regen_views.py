@@ -9,8 +9,8 @@ import msgspec
 
 from console.command_line.live_view import View, table
 from state.outside_text import plain_line
-from state.records.regeneration import Regeneration, RegenerationProgress
-from state.regenerations import find_regeneration, latest_progress, read_regenerations
+from state.records.regeneration import Regeneration, RegenerationDetail, RegenerationProgress
+from state.regenerations import find_regeneration, latest_progress, read_detail, read_regenerations
 from widgets import figures
 
 BAR_CELLS = 40
@@ -36,7 +36,49 @@ def look_at(database: sqlite3.Connection, name: str | None) -> View:
         what = f"there is no run {plain_line(name, 80)}" if name else "there is no run yet"
         return View([what, "see them: alula regen list"], {"error": what}, exit_code=2)
     progress = latest_progress(database, run.id)
-    return View(_lines(run, progress), _value(run, progress), exit_code=1 if progress and progress.failed else 0)
+    detail = read_detail(database, run.id)
+    lines = [*_lines(run, progress), *(_detail_lines(run, detail) if detail else [])]
+    value = {**_value(run, progress), "detail": msgspec.to_builtins(detail)}
+    return View(lines, value, exit_code=1 if progress and progress.failed else 0)
+
+
+def look_at_servers(database: sqlite3.Connection, name: str) -> View:
+    """What each server of a run is given."""
+    run = find_regeneration(database, name)
+    if run is None:
+        what = f"there is no run {plain_line(name, 80)}"
+        return View([what, "see them: alula regen list"], {"error": what}, exit_code=2)
+    detail = read_detail(database, run.id)
+    found = detail.servers if detail else ()
+    rows = [
+        [one.url, one.state, f"{one.weight:g}", f"{one.in_flight}/{one.concurrency}", figures.count(one.answered),
+         figures.rate(one.tokens_per_s), one.message or one.decision]
+        for one in found
+    ]  # fmt: skip
+    lines = table(["SERVER", "STATE", "WEIGHT", "AT ONCE", "ANSWERED", "SPEED", "WHY"], rows, right=[2, 3, 4, 5])
+    return View(lines if rows else ["no worker has told of its servers yet"], msgspec.to_builtins(found))
+
+
+def _detail_lines(run: Regeneration, detail: RegenerationDetail) -> list[str]:
+    lines = [f"  moved     {plain_line(detail.moved)}"] if detail.moved and run.state == "running" else []
+    if len(detail.sources) > 1 or any(source.flaws for source in detail.sources):
+        for source in detail.sources:
+            flaws = ", ".join(f"{figures.count(count)} {kind}" for kind, count in sorted(source.flaws.items()))
+            share = figures.share((source.done + source.failed) / source.total if source.total else None, 1)
+            lines.append(
+                f"  source    {plain_line(Path(source.name).name, 40)}: {share} of {figures.count(source.total)}, "
+                f"{figures.count(source.completion_tokens)} tokens{'; ' + flaws if flaws else ''}"
+            )
+    if run.state == "running":
+        for server in detail.servers:
+            why = server.message or server.decision
+            lines.append(
+                f"  server    {plain_line(server.url, 60)} {server.state}, {server.in_flight} of {server.concurrency} "
+                f"at once, {plain_line(why, 120)}"
+            )
+        for slow in detail.slowest[:3]:
+            lines.append(f"  slowest   {plain_line(slow.id, 60)} for {figures.duration(slow.seconds)}")
+    return lines
 
 
 def _lines(run: Regeneration, progress: RegenerationProgress | None) -> list[str]:
@@ -54,6 +96,7 @@ def _lines(run: Regeneration, progress: RegenerationProgress | None) -> list[str
     )
     lines.append(
         f"  speed     {figures.rate(progress.tokens_per_s_now)} now, "
+        f"{figures.rate(progress.tokens_per_s_5m)} in 5 min, "
         f"{figures.rate(progress.tokens_per_s_overall)} overall, {figures.count(progress.completion_tokens)} tokens"
     )
     lines.append(f"  left      {_eta(run, progress)}")

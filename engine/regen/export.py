@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-from engine.regen.records import Message, Plan, Sample, Tally
+from engine.regen.guard import read_known
+from engine.regen.identity import Identity
+from engine.regen.records import Message, Plan, Sample
 from engine.regen.store import Store
 from state.version import VERSION
 
@@ -33,6 +35,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     server_url: str
     model: str
     sampling: dict[str, Any]
+    answered_by: dict[str, Identity] = {}
+    """Each server, with what it said of itself: model, version, flags that answers depend on."""
+    flaws: dict[str, dict[str, int]] = {}
+    """Source to its flawed answers by kind."""
     alula: str
 
 
@@ -53,10 +59,10 @@ def export_run(folder: Path, plan: Plan, output: Path | None = None) -> Manifest
         raise ValueError(f"{target} is an input of the run, and would be overwritten")
     store = Store(folder, read_only=True)
     try:
-        digest = _write_whole(target, (msgspec.json.encode(_row(*found)) + b"\n" for found in store.answers()))
-        _write_whole(beside(folder, target, REJECTED), (msgspec.json.encode(one) + b"\n" for one in store.rejections()))
-        manifest = _manifest(target, digest, plan, store.tally(), store.sources())
-        _write_whole(beside(folder, target, MANIFEST), [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
+        digest = write_whole(target, (msgspec.json.encode(_row(*found)) + b"\n" for found in store.answers()))
+        write_whole(beside(folder, target, REJECTED), (msgspec.json.encode(one) + b"\n" for one in store.rejections()))
+        manifest = _manifest(folder, target, digest, plan, store)
+        write_whole(beside(folder, target, MANIFEST), [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
         return manifest
     finally:
         store.close()
@@ -76,7 +82,8 @@ def _row(sample: Sample, assistants: tuple[Message, ...], finish_reasons: tuple[
     return {"id": sample.id, "conversations": conversation, "status": "success", "finish_reasons": finish_reasons}
 
 
-def _manifest(target: Path, digest: str, plan: Plan, tally: Tally, sources: list[tuple[str, str, int]]) -> Manifest:
+def _manifest(folder: Path, target: Path, digest: str, plan: Plan, store: Store) -> Manifest:
+    tally, known = store.tally(), read_known(folder)
     return Manifest(
         file=str(target),
         sha256=digest,
@@ -86,15 +93,17 @@ def _manifest(target: Path, digest: str, plan: Plan, tally: Tally, sources: list
         rejected=tally.rejected,
         completion_tokens=tally.completion_tokens,
         prompt_tokens=tally.prompt_tokens,
-        sources=[{"path": path, "sha256": sha256, "records": records} for path, sha256, records in sources],
+        sources=[{"path": path, "sha256": sha256, "records": records} for path, sha256, records in store.sources()],
         server_url=plan.server_url,
         model=plan.model,
         sampling=msgspec.to_builtins(plan.sampling),
+        answered_by=known.servers if known else {},
+        flaws=store.flaws(),
         alula=VERSION,
     )
 
 
-def _write_whole(path: Path, parts: Iterable[bytes]) -> str:
+def write_whole(path: Path, parts: Iterable[bytes]) -> str:
     """Write a file that appears only when it is complete and on disk; returns its SHA-256."""
     digest = hashlib.sha256()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

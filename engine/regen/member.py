@@ -18,7 +18,8 @@ from state.records.regeneration import RegenerationServer
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
-OVERLOAD_WAIT_S = 2.0
+OVERLOAD_WAIT_S = 0.5
+"""Least time for which a server that said «too many» (429) is given nothing new."""
 CLOCK_SLACK_S = 0.02
 CUT_TO = 0.7
 """Share of what was in flight that a server is given after it said that this was too much (429)."""
@@ -80,7 +81,7 @@ class Member:
 
     def overloaded(self, error: Overloaded) -> None:
         """It turned a request away as one too many: give it less, and nothing for a while."""
-        wait_s = error.wait_s if error.wait_s is not None else OVERLOAD_WAIT_S * random.uniform(0.7, 1.3)
+        wait_s = max(error.wait_s or 0.0, OVERLOAD_WAIT_S * random.uniform(0.7, 1.3))
         if self.state == "asked":  # the others of the same moment were turned away for the same reason
             self._ceiling = max(1.0, min(self._ceiling, self.in_flight) * CUT_TO)
         self._overloaded_until = max(self._overloaded_until, time.monotonic() + wait_s)
@@ -120,19 +121,24 @@ class Member:
         if self.tuning.at_once > before.at_once:
             self._changed()
 
-    def told(self) -> RegenerationServer:
-        """For operators."""
+    def told(self, fixed: int | None) -> RegenerationServer:
+        """For operators; `fixed` requests at once are allowed on all servers together, where that was given."""
+        at_once, reason = self.tuning.at_once, self.tuning.reason
+        if fixed is not None:
+            at_once, reason = fixed, f"{fixed} at once on all servers, as given"
+        if self._ceiling < at_once:
+            at_once, reason = int(self._ceiling), "it turned away more at once (429)"
         return RegenerationServer(
             url=self.server.url,
             state=self.state,
             message=self.message,
             weight=self.entry.weight,
             in_flight=self.in_flight,
-            concurrency=self.tuning.at_once,
+            concurrency=at_once,
             answered=self.answered,
             failed=self.failed,
             tokens_per_s=self._tokens / self._seconds * self.in_flight if self._seconds else None,
-            decision=self.tuning.reason,
+            decision=reason,
         )
 
     async def close(self) -> None:

@@ -21,6 +21,7 @@ class Pool:
         self._guard = guard
         self._make_server = make_server
         self._waiting: deque[asyncio.Future[Member]] = deque()
+        self._waiting_first: deque[asyncio.Future[Member]] = deque()
         self._leaving: set[Member] = set()
 
     def set_servers(self, entries: Iterable[ServerEntry]) -> None:
@@ -70,12 +71,13 @@ class Pool:
 
     async def acquire(self, *, first: bool = False) -> Member:
         """A server with room, once there is one; `first`: before all others that wait. To be released."""
-        member = None if self._waiting and not first else self._best()
+        ahead = self._waiting_first or (self._waiting and not first)
+        member = None if ahead else self._best()
         if member is not None:
             member.in_flight += 1
             return member
         future: asyncio.Future[Member] = asyncio.get_running_loop().create_future()
-        self._waiting.appendleft(future) if first else self._waiting.append(future)
+        (self._waiting_first if first else self._waiting).append(future)
         try:
             return await future
         except asyncio.CancelledError:
@@ -90,8 +92,8 @@ class Pool:
 
     def wake(self) -> None:
         """Give room to those who wait."""
-        while self._waiting and (member := self._best()) is not None:
-            future = self._waiting.popleft()
+        while (self._waiting_first or self._waiting) and (member := self._best()) is not None:
+            future = (self._waiting_first or self._waiting).popleft()
             if not future.done():
                 member.in_flight += 1
                 future.set_result(member)
@@ -108,7 +110,7 @@ class Pool:
 
     def told(self) -> tuple[RegenerationServer, ...]:
         """For operators."""
-        return tuple(member.told() for member in (*self.members.values(), *self._leaving))
+        return tuple(member.told(self.concurrency) for member in (*self.members.values(), *self._leaving))
 
     async def close(self) -> None:
         """Ask nobody any more."""

@@ -14,7 +14,9 @@ import engine.jobs.requests
 from engine.commands import Handler, Request
 from engine.context import Refusal
 from engine.regen.plan import write_plan
-from engine.regen.records import Plan, Sampling
+from engine.regen.records import FlawKind, Plan, Sampling
+from engine.regen.steering import PAUSE_AT, ServerEntry, Steering, write_steering
+from engine.regen.steering_requests import STEERING_HANDLERS, checked_entry
 from engine.regen.store import Store
 from state.jobs import read_job, request_stop
 from state.records.jobs import ENDED
@@ -33,8 +35,18 @@ class StartArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     model: str
     name: str = ""
     sampling: Sampling = Sampling()
-    concurrency: int = 64
+    concurrency: int = 0
+    """Requests at once; 0: found by trying."""
     limit: int | None = None
+    more_servers: tuple[ServerEntry, ...] = ()
+    """Beside `server_url`."""
+    weight: float = 1.0
+    """Of `server_url`."""
+    sampling_by_source: dict[str, Sampling] = {}
+    samples: int = 1
+    tokenizer: str | None = None
+    allow_lossy: bool = False
+    pause_at: dict[FlawKind, float] = {}
 
 
 class RunArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,8 +65,14 @@ def start(request: Request) -> dict[str, Any]:
     name = name if wanted.name else re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "run"
     if not _NAME.fullmatch(name):
         raise Refusal(f"the name {name!r} cannot be used", "letters, digits, dot, dash and underscore, 60 at most")
-    if not 1 <= wanted.concurrency <= 4096:
-        raise Refusal(f"a concurrency of {wanted.concurrency}", "give 1 to 4096")
+    if not 0 <= wanted.concurrency <= 4096:
+        raise Refusal(f"a concurrency of {wanted.concurrency}", "give 1 to 4096, or 0 to have it found")
+    entries = (ServerEntry(wanted.server_url, wanted.weight), *wanted.more_servers)
+    steering = Steering(
+        servers=tuple(checked_entry(entry) for entry in entries),
+        concurrency=wanted.concurrency or None,
+        pause_at={**PAUSE_AT, **wanted.pause_at},
+    )
     folder = request.context.folder.runs_path / f"regen-{name}-{secrets.token_hex(4)}"
     plan = Plan(
         name=name,
@@ -64,10 +82,15 @@ def start(request: Request) -> dict[str, Any]:
         sampling=wanted.sampling,
         concurrency=wanted.concurrency,
         limit=wanted.limit,
+        sampling_by_source=wanted.sampling_by_source,
+        samples=wanted.samples,
+        tokenizer=wanted.tokenizer,
+        allow_lossy=wanted.allow_lossy,
         created_at=request.now,
     )
     run_id = _add(request, plan, folder)
     write_plan(folder, plan)
+    write_steering(folder, steering)
     return {"run_id": run_id, "name": name, "run_folder": str(folder), "job_id": launch_worker(request, run_id)}
 
 
@@ -160,4 +183,5 @@ REGENERATION_HANDLERS: dict[str, Handler] = {
     "regen.resume": resume,
     "regen.retry": retry,
     "regen.start": start,
+    **STEERING_HANDLERS,
 }

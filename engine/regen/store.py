@@ -181,11 +181,17 @@ class Store:
         for row in self.database.execute("SELECT file, line, reason, remedy FROM rejection ORDER BY rowid"):
             yield Rejection(*row)
 
-    def failures(self, count: int = 100) -> list[tuple[str, str, str]]:
-        """Id, kind and message of failed samples."""
-        sql = """SELECT s.id, o.kind, o.message FROM outcome o JOIN sample s USING (number)
-            WHERE o.kind != 'done' ORDER BY o.kind, o.number LIMIT ?"""
-        return self.database.execute(sql, [count]).fetchall()
+    def failures(self) -> list[tuple[str, int, str, str]]:
+        """Kind, count, and the first such sample's id and message."""
+        sql = """SELECT o.kind, count(*), s.id, o.message, min(o.number) FROM outcome o JOIN sample s USING (number)
+            WHERE o.kind != 'done' GROUP BY o.kind ORDER BY count(*) DESC"""
+        return [row[:4] for row in self.database.execute(sql)]
+
+    def flaw_examples(self, extent: Extent) -> list[tuple[str, int, str]]:
+        """Kind, count and the first such sample's id of one input."""
+        sql = """SELECT f.kind, count(*), s.id, min(f.number) FROM flaw f JOIN sample s USING (number)
+            WHERE f.number BETWEEN ? AND ? GROUP BY f.kind ORDER BY count(*) DESC"""
+        return [row[:3] for row in self.database.execute(sql, [extent.first, extent.last])]
 
     def flaws(self) -> dict[str, dict[str, int]]:
         """Flawed answers of each input, by kind."""

@@ -141,10 +141,10 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> str | None:
     finally:
         ended.set()
         await report
-    if run.pause_reason is not None:
+    left = run.progress.total - run.progress.done - run.progress.failed_count
+    if left and run.pause_reason is not None:
         reporter.alert(plan.name, run.pause_reason)
         return f"{run.pause_reason}: {_remedy(run, plan)}"
-    left = run.progress.total - run.progress.done - run.progress.failed_count
     return f"stopped with {left} to go; alula regen resume {plan.name}" if left else None
 
 

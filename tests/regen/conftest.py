@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ class ScriptedServer:
         self.asked: Counter[str] = Counter()
         self.delay_s = 0.0
         self.url = ""
+        self.info: dict[str, Any] = {}
+        """What /server_info answers."""
+        self.at_once = self.most_at_once = 0
+        self.limit: int | None = None
+        """More at once are turned away with 429."""
 
     async def models(self, request: web.Request) -> web.Response:
         return web.json_response({"data": [{"id": self.model}]})
@@ -42,6 +48,19 @@ class ScriptedServer:
         body = msgspec.json.decode(await request.read())
         last = body["messages"][-1]["content"]
         self.asked[last] += 1
+        if self.limit is not None and self.at_once >= self.limit:
+            return web.Response(status=429, headers={"Retry-After": "0"})
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            return await self._answer(request, body, last)
+        finally:
+            self.at_once -= 1
+
+    async def information(self, request: web.Request) -> web.Response:
+        return web.json_response(self.info)
+
+    async def _answer(self, request: web.Request, body: dict[str, Any], last: str) -> web.StreamResponse:
         if self.faults.get(last):
             return await self.faults[last].pop(0)(request)
         if last in self.always:
@@ -57,17 +76,27 @@ def completion(content: object, model: str = "scripted", finish_reason: str = "s
 
 @pytest.fixture
 async def server() -> AsyncIterator[ScriptedServer]:
+    async with served() as scripted:
+        yield scripted
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[ScriptedServer]:
+    """A scripted server while it listens."""
     scripted = ScriptedServer()
     app = web.Application()
     app.router.add_get("/v1/models", scripted.models)
+    app.router.add_get("/server_info", scripted.information)
     app.router.add_post("/v1/chat/completions", scripted.chat)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     scripted.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield scripted
-    await runner.cleanup()
+    try:
+        yield scripted
+    finally:
+        await runner.cleanup()
 
 
 def make_run(tmp_path: Path, url: str, prompts: list[str], concurrency: int = 4) -> tuple[Path, Plan]:

@@ -1,0 +1,104 @@
+"""`alula regen failures` and `alula regen flaws`: what went wrong, an example of each, what to do."""
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from console.command_line.live_view import table, to_json
+from console.command_line.regen_runs import find_run, leave
+from state.outside_text import plain_line
+from widgets import figures
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.command()
+@click.argument("run")
+@_json_option
+def failures(run: str, as_json: bool) -> None:
+    """Samples that could not be answered: kind, count, an example, what to do.
+
+    Exit code 0 where none failed, 1 where some did.
+
+    Example: alula regen failures humaneval
+    """
+    from engine.regen.remedies import FAILURE_REMEDIES
+
+    found = [
+        {"kind": kind, "count": count, "example": name, "message": message, "remedy": FAILURE_REMEDIES.get(kind, "")}
+        for kind, count, name, message in _read(run, as_json, lambda store: store.failures())
+    ]
+    if as_json:
+        click.echo(to_json(found))
+    else:
+        rows = [[one["kind"], figures.count(one["count"]), one["example"][:40]] for one in found]
+        lines = table(["FAILURE", "COUNT", "EXAMPLE"], rows, right=[1])
+        for one in found:
+            lines += [
+                "",
+                f"{one['kind']}: {one['remedy']}",
+                f"  {plain_line(one['example'], 60)}: {plain_line(one['message'], 300)}",
+                f"  alula regen retry {run} --kind {one['kind']}",
+            ]
+        click.echo("\n".join(lines) if found else "no sample has failed")
+    sys.exit(1 if found else 0)
+
+
+@click.command()
+@click.argument("run")
+@_json_option
+def flaws(run: str, as_json: bool) -> None:
+    """Answers that look wrong, source by source: cut off, loops, refusals, another language, echoes.
+
+    Exit code 0 where none does, 1 where some do.
+
+    Example: alula regen flaws humaneval
+    """
+    from engine.regen.remedies import FLAW_REMEDIES
+
+    found = _read(run, as_json, _flaws_by_source)
+    if as_json:
+        click.echo(to_json(found))
+    else:
+        rows = [
+            [Path(one["source"]).name, one["kind"], figures.count(one["count"]), figures.share(one["share"], 1),
+             one["example"][:40]]
+            for one in found
+        ]  # fmt: skip
+        lines = table(["SOURCE", "FLAW", "COUNT", "SHARE", "EXAMPLE"], rows, right=[2, 3])
+        kinds = dict.fromkeys(one["kind"] for one in found)
+        lines += ["", *(f"{kind}: {FLAW_REMEDIES.get(kind, '')}" for kind in kinds)]
+        click.echo("\n".join(lines) if found else "no answer looks wrong")
+    sys.exit(1 if found else 0)
+
+
+def _flaws_by_source(store: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "source": tally.extent.name,
+            "kind": kind,
+            "count": count,
+            "share": count / tally.done if tally.done else None,
+            "example": name,
+        }
+        for tally in store.source_tallies()
+        for kind, count, name in store.flaw_examples(tally.extent)
+    ]
+
+
+def _read(run: str, as_json: bool, read: Callable[[Any], Any]) -> Any:
+    from engine.regen.store import Store
+
+    found = find_run(run, as_json)
+    try:
+        store = Store(Path(found.run_folder), read_only=True)
+        try:
+            return read(store)
+        finally:
+            store.close()
+    except (OSError, ValueError, sqlite3.Error) as error:
+        leave(f"cannot read {found.name}: {error}\nit has none before its inputs are read: {found.run_folder}", as_json)
