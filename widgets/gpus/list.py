@@ -4,7 +4,7 @@ one clear word why there are none."""
 from textual.content import Content
 
 from state.records.gpus import GpuStatus
-from state.records.views import GpuRow, GpusView
+from state.records.views import GpusView
 from widgets.gpus.cards import LINES_OF_CARD, card
 from widgets.gpus.grid import grid, grid_lines
 from widgets.line import Line
