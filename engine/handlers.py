@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-import engine.jobs.requests
 from engine.bench.requests import BENCH_HANDLERS
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.jobs.requests import JOB_HANDLERS
 from engine.regen.requests import REGENERATION_HANDLERS
 from engine.watch.commands import server_handlers
 from state.alerts import acknowledge_alert
@@ -36,10 +36,8 @@ def stop_engine(request: Request) -> dict[str, Any]:
 HANDLERS: dict[str, Handler] = {
     "alerts.acknowledge": acknowledge,
     "engine.stop": stop_engine,
-    "jobs.launch": engine.jobs.requests.launch,
-    "jobs.retry": engine.jobs.requests.retry,
-    "jobs.stop": engine.jobs.requests.stop,
     **BENCH_HANDLERS,
+    **JOB_HANDLERS,
     **REGENERATION_HANDLERS,
     **server_handlers(),
 }

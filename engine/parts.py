@@ -5,6 +5,7 @@ from pathlib import Path
 from engine.commands import obey_commands
 from engine.context import EngineContext, Part
 from engine.handlers import HANDLERS
+from engine.jobs.readiness import watch_readiness
 from engine.jobs.scheduler import schedule_jobs
 from engine.regen.revival import revive_regenerations
 from engine.watch.parts import watch_parts
@@ -19,6 +20,7 @@ def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
     return (
         Part("commands", _obey),
         Part("jobs", schedule_jobs),
+        Part("readiness", watch_readiness),
         Part("regenerations", revive_regenerations),
         *watch_parts(recording),
     )

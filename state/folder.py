@@ -37,6 +37,11 @@ class StateFolder(msgspec.Struct, frozen=True, kw_only=True):
         return self.path / "backups"
 
     @property
+    def secrets_path(self) -> Path:
+        """One file for each secret that jobs are given by name."""
+        return self.path / "secrets"
+
+    @property
     def engine_lock_path(self) -> Path:
         """Locked by the engine for as long as it lives."""
         return self.path / "engine.lock"

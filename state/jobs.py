@@ -12,7 +12,7 @@ _OPEN = ", ".join(f"'{state}'" for state in ("queued", "starting", "running", "s
 def add_job(connection: sqlite3.Connection, job: Job) -> int:
     """Queue a job; returns its id."""
     job_id = rows.insert(connection, "job", job)
-    _add_event(connection, job_id, job.created_at, job.state, "")
+    add_event(connection, job_id, job.created_at, job.state, "")
     return job_id
 
 
@@ -38,11 +38,12 @@ def read_events(connection: sqlite3.Connection, job_id: int) -> list[JobEvent]:
     return rows.read(connection, JobEvent, "SELECT * FROM job_event WHERE job_id = ? ORDER BY id", [job_id])
 
 
-def request_stop(connection: sqlite3.Connection, job_id: int, now: float) -> None:
-    """Ask for a stop. Asking again changes nothing."""
+def request_stop(connection: sqlite3.Connection, job_id: int, now: float, reason: str | None = None) -> None:
+    """Ask for a stop, with a reason where it is not an operator's wish. Asking again changes nothing."""
     connection.execute(
-        f"UPDATE job SET stop_requested_at = ? WHERE id = ? AND stop_requested_at IS NULL AND state IN ({_OPEN})",
-        [now, job_id],
+        f"""UPDATE job SET stop_requested_at = ?, stop_reason = ?
+            WHERE id = ? AND stop_requested_at IS NULL AND state IN ({_OPEN})""",
+        [now, reason, job_id],
     )
 
 
@@ -66,9 +67,10 @@ def move(
         f"UPDATE job SET {names} WHERE id = ? AND state IN ({marks})", [state, *changes.values(), job_id, *allowed]
     )
     if cursor.rowcount == 1:
-        _add_event(connection, job_id, now, state, message)
+        add_event(connection, job_id, now, state, message)
     return cursor.rowcount == 1
 
 
-def _add_event(connection: sqlite3.Connection, job_id: int, at: float, state: JobState, message: str) -> None:
+def add_event(connection: sqlite3.Connection, job_id: int, at: float, state: JobState, message: str) -> None:
+    """Add to a job's timeline."""
     rows.insert(connection, "job_event", JobEvent(job_id=job_id, at=at, state=state, message=message))

@@ -28,6 +28,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Why there are none, in words."""
     states: Mapping[int, JobState] = {}
     """Of the jobs that others wait for; of one that was tried again, the state of the last try."""
+    busy_ports: frozenset[int] = frozenset()
+    """Those of the ports that queued jobs want at which something listens."""
+    memory_bytes: int | None = None
+    """Of the host, in all."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,19 +52,21 @@ def admissions(jobs: Sequence[Job], around: Surroundings) -> dict[int, Verdict]:
 
     A job that waits for GPUs keeps those that are free from jobs behind it, so that it is not overtaken for ever.
     """
-    holders = {index: f"job {job.id}" for job in jobs if job.state != "queued" for index in job.gpus}
+    running = [job for job in jobs if job.state != "queued"]
+    holders = {index: f"job {job.id}" for job in running for index in job.gpus}
     verdicts: dict[int, Verdict] = {}
     for job in sorted((job for job in jobs if job.state == "queued"), key=lambda job: (-job.schedule.priority, job.id)):
-        verdict = _before_gpus(job, around) or _with_gpus(job, around, holders)
-        verdicts[job.id] = verdict
+        early = _by_time_and_order(job, around) or _by_host(job, around, running)
+        verdict = verdicts[job.id] = early or _by_gpus(job, around, holders)
         if verdict.starts:
+            running.append(job)
             holders |= dict.fromkeys(verdict.gpus, f"job {job.id}")
-        elif verdict.never is None and _wants_gpus(job) and _before_gpus(job, around) is None:
+        elif early is None and verdict.never is None:
             holders |= _kept_for(job, around, holders)
     return verdicts
 
 
-def _before_gpus(job: Job, around: Surroundings) -> Verdict | None:
+def _by_time_and_order(job: Job, around: Surroundings) -> Verdict | None:
     if around.paused:
         return Verdict(waits="the queue is paused")
     for other in (*job.schedule.after, *job.schedule.after_ok):
@@ -77,8 +83,27 @@ def _before_gpus(job: Job, around: Surroundings) -> Verdict | None:
     return None
 
 
-def _with_gpus(job: Job, around: Surroundings, holders: Mapping[int, str]) -> Verdict:
-    if not _wants_gpus(job):
+def _by_host(job: Job, around: Surroundings, running: Sequence[Job]) -> Verdict | None:
+    for port in job.schedule.ports:
+        if holder := next((other for other in running if port in other.schedule.ports), None):
+            return Verdict(waits=f"waits for port {port}, held by job {holder.id}")
+        if port in around.busy_ports:
+            return Verdict(waits=f"waits for port {port}, at which something listens")
+    wanted, there = job.schedule.memory_bytes, around.memory_bytes
+    if not wanted or there is None:
+        return None
+    if wanted > there:
+        return Verdict(never=f"asks for {wanted >> 20} MiB of memory, and there are {there >> 20} MiB")
+    reserved = sum(other.schedule.memory_bytes for other in running)
+    if reserved + wanted > there:
+        return Verdict(
+            waits=f"waits for {wanted >> 20} MiB of memory, of which {(there - reserved) >> 20} MiB are left"
+        )
+    return None
+
+
+def _by_gpus(job: Job, around: Surroundings, holders: Mapping[int, str]) -> Verdict:
+    if not (job.schedule.gpus or job.schedule.gpu_choice):
         return Verdict()
     if around.devices is None:
         return Verdict(waits="waits for a first look at the GPUs")
@@ -114,7 +139,3 @@ def _kept_for(job: Job, around: Surroundings, holders: Mapping[int, str]) -> dic
     free = {device.index for device in around.devices or () if device.index not in holders}
     wanted = free & set(job.schedule.gpu_choice) if job.schedule.gpu_choice else free
     return dict.fromkeys(wanted, f"job {job.id}, which waits before it")
-
-
-def _wants_gpus(job: Job) -> bool:
-    return bool(job.schedule.gpus or job.schedule.gpu_choice)

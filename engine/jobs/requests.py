@@ -1,17 +1,17 @@
 """What consoles may ask about jobs. Each handler changes rows only; the scheduler acts on them."""
 
-import re
-import secrets
-import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from engine.commands import Request
+from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.jobs.follow_up import new_folder_name, next_try
+from engine.jobs.launch_checks import check_launch
+from state.job_queue import pause_queue, resume_queue
 from state.jobs import add_job, open_jobs, read_job, request_stop
-from state.records.jobs import ENDED, Job
+from state.records.jobs import ENDED, Job, Schedule
 
 
 class LaunchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,6 +23,10 @@ class LaunchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     working_dir: str = "/"
     environment: dict[str, str] = {}
     grace_s: float = 10.0
+    recipe: str | None = None
+    parameters: dict[str, Any] = {}
+    """Of the recipe, to be shown and compared; the command is already made from them."""
+    schedule: Schedule = Schedule()
     run_folder: str | None = None
     """Where the job's own folder is made, for jobs that go on with one another's work; only one of them runs at a time.
     Otherwise it lies among all runs."""
@@ -34,17 +38,17 @@ class JobArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     job_id: int
 
 
+class PauseArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of `jobs.pause`."""
+
+    by: str
+    """Who asked."""
+
+
 def launch(request: Request) -> dict[str, Any]:
     """Queue a job. Answers `job_id` and `run_folder`."""
     wanted = msgspec.convert(request.arguments, LaunchArguments)
-    if not wanted.argv or not wanted.argv[0]:
-        raise Refusal("the command is empty", "give a program and its arguments")
-    if any(
-        "\0" in text for text in (*wanted.argv, wanted.working_dir, *wanted.environment, *wanted.environment.values())
-    ):
-        raise Refusal("the command holds a zero byte", "no program can be given one")
-    if not Path(wanted.working_dir).is_dir():
-        raise Refusal(f"no such folder: {wanted.working_dir}", "start it from a folder that exists")
+    check_launch(wanted.argv, wanted.working_dir, wanted.environment, wanted.schedule, request)
     return _queue(
         request,
         Job(
@@ -56,6 +60,9 @@ def launch(request: Request) -> dict[str, Any]:
             grace_s=max(0.0, wanted.grace_s),
             run_folder="",
             created_at=request.now,
+            recipe=wanted.recipe,
+            parameters=wanted.parameters,
+            schedule=wanted.schedule,
         ),
         Path(wanted.run_folder) if wanted.run_folder else request.context.folder.runs_path,
     )
@@ -73,18 +80,29 @@ def retry(request: Request) -> dict[str, Any]:
     job = _job(request)
     if job.state not in ENDED:
         raise Refusal(f"job {job.id} is {job.state}", f"stop it first: alula jobs stop {job.id}")
-    fresh = Job(
-        name=job.name,
-        kind=job.kind,
-        argv=job.argv,
-        working_dir=job.working_dir,
-        environment=job.environment,
-        grace_s=job.grace_s,
-        run_folder="",
-        created_at=request.now,
-        retry_of=job.id,
-    )
-    return _queue(request, fresh, Path(job.run_folder).parent)
+    return _queue(request, next_try(job, request.now), Path(job.run_folder).parent)
+
+
+def pause(request: Request) -> dict[str, Any]:
+    """Start no more jobs until `resume`; what runs goes on."""
+    wanted = msgspec.convert(request.arguments, PauseArguments)
+    pause_queue(request.database, wanted.by, request.now)
+    return {}
+
+
+def resume(request: Request) -> dict[str, Any]:
+    """Start queued jobs again."""
+    resume_queue(request.database)
+    return {}
+
+
+JOB_HANDLERS: dict[str, Handler] = {
+    "jobs.launch": launch,
+    "jobs.pause": pause,
+    "jobs.resume": resume,
+    "jobs.retry": retry,
+    "jobs.stop": stop,
+}
 
 
 def _queue(request: Request, job: Job, parent: Path) -> dict[str, Any]:
@@ -94,15 +112,9 @@ def _queue(request: Request, job: Job, parent: Path) -> dict[str, Any]:
         for other in open_jobs(request.database):
             if Path(other.run_folder).parent == parent:
                 raise Refusal(f"job {other.id} works in {parent}", f"stop it first: alula jobs stop {other.id}")
-    # Never an old one: it would hold the claim of the job that ran there.
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(request.now))
-    folder = parent / f"{stamp}-{_plain_name(job.kind)}-{secrets.token_hex(4)}"
+    folder = parent / new_folder_name(job.kind, request.now)
     job_id = add_job(request.database, msgspec.structs.replace(job, run_folder=str(folder)))
     return {"job_id": job_id, "run_folder": str(folder)}
-
-
-def _plain_name(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:20].strip("-") or "job"
 
 
 def _job(request: Request) -> Job:

@@ -30,6 +30,10 @@ class JobFile(msgspec.Struct, frozen=True, kw_only=True):
     grace_s: float
     database_path: str
     """Where the end is recorded too, so that it can be seen while no engine lives."""
+    secrets: tuple[str, ...] = ()
+    """Names of environment variables that it gets besides; their values are never written here."""
+    secrets_path: str = ""
+    """The folder of those values."""
 
 
 class ExitFile(msgspec.Struct, frozen=True, kw_only=True):

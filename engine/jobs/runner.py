@@ -27,6 +27,7 @@ from engine.jobs.run_folder import (
     write,
     write_once,
 )
+from engine.jobs.secrets import read_secrets
 from state.errors import StateError
 from state.process_identity import ProcessIdentity, identify, is_alive
 
@@ -56,7 +57,7 @@ class Runner:
             return self._finish(ExitFile(ended_at=time.time(), stopped=True))
         try:
             child = self._start()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, LookupError) as error:
             return self._finish(ExitFile(ended_at=time.time(), problem=_start_problem(error, self.job)))
         self._child_pid = child.pid
         self._unwritten = identify(child.pid, ended_too=True)
@@ -82,11 +83,12 @@ class Runner:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         own = {JOB_VARIABLE: str(self.folder.path), JOB_ID_VARIABLE: str(self.job.job_id)}
+        secrets = read_secrets(Path(self.job.secrets_path), self.job.secrets)
         with os.fdopen(os.open(self.folder.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600), "wb") as log:
             return subprocess.Popen(
                 self.job.argv,
                 cwd=self.job.working_dir,
-                env={**os.environ, **self.job.environment, **own},
+                env={**os.environ, **self.job.environment, **secrets, **own},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -178,7 +180,9 @@ def _other_lives(folder: RunFolder) -> bool:
     return other is not None and is_alive(other.pid, other.started_at, other.boot_id)
 
 
-def _start_problem(error: OSError | ValueError, job: JobFile) -> str:
+def _start_problem(error: OSError | ValueError | LookupError, job: JobFile) -> str:
+    if isinstance(error, LookupError):
+        return str(error.args[0])
     if isinstance(error, FileNotFoundError):
         missing = job.working_dir if not Path(job.working_dir).is_dir() else job.argv[0]
         return f"no such file or folder: {missing}"

@@ -12,13 +12,20 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from engine.context import EngineContext
+from engine.jobs.admission import admissions
+from engine.jobs.follow_up import follow_up
+from engine.jobs.limits import limit_passed
 from engine.jobs.process_tree import become_subreaper, job_processes, send_signal
 from engine.jobs.records import record_end
 from engine.jobs.run_folder import ExitFile, JobFile, RunFolder, read, write, write_once
 from engine.jobs.spawning import Spawner
 from engine.jobs.steps import Facts, Step, next_step
-from state.jobs import move, open_jobs
+from engine.jobs.surroundings import read_surroundings
+from state.job_queue import write_waiting
+from state.jobs import move, open_jobs, request_stop
 from state.outside_text import plain_line
 from state.process_identity import ProcessIdentity, is_alive, is_zombie
 from state.records.jobs import Job
@@ -30,6 +37,7 @@ SILENT_S = 60.0
 """A runner that lives but has not given a sign for this long hangs or is stopped: its job's log is not bounded now."""
 SILENT_RULE = "job-runner-silent"
 STUCK_RULE = "job-stuck"
+CRASHING_RULE = "job-keeps-dying"
 log = logging.getLogger(__name__)
 
 
@@ -61,12 +69,19 @@ class Scheduler:
 
     def look(self) -> bool:
         """Take each open job one step further, where there is a step to take. Gives whether any is open."""
+        self._follow_up()
         jobs = open_jobs(self.database)
+        now = time.time()
+        queued = any(job.state == "queued" for job in jobs)
+        verdicts = admissions(jobs, read_surroundings(self.database, jobs, now)) if queued else {}
         for job in jobs:
             folder = RunFolder(Path(job.run_folder))
             try:
-                self._reap(job, folder)
-                facts = self._facts(job, folder)
+                if job.state == "queued":
+                    facts = Facts(boot_id=self.context.boot_id, verdict=verdicts[job.id])
+                else:
+                    self._reap(job, folder)
+                    facts = self._facts(job, folder)
                 self._take(job, folder, facts, next_step(job, facts))
                 self._judge(job, folder, facts)
             except OSError as error:
@@ -94,8 +109,11 @@ class Scheduler:
         )
 
     def _take(self, job: Job, folder: RunFolder, facts: Facts, step: Step) -> None:
-        if step.do == "prepare":
-            self._prepare(job, folder)
+        if step.do == "hold":
+            if job.reason != step.reason:
+                write_waiting(self.database, job.id, step.reason or "")
+        elif step.do == "prepare":
+            self._prepare(job, folder, step.gpus)
         elif step.do == "spawn":
             self.spawner.spawn(job.id, folder, facts.runner)
         elif step.do == "mark_running":
@@ -106,14 +124,16 @@ class Scheduler:
             assert step.state is not None
             record_end(self.database, job, facts.end, step.state, step.reason)
 
-    def _prepare(self, job: Job, folder: RunFolder) -> None:
+    def _prepare(self, job: Job, folder: RunFolder, gpus: tuple[int, ...]) -> None:
         content = JobFile(
             job_id=job.id,
             argv=job.argv,
             working_dir=job.working_dir,
-            environment=job.environment,
+            environment={**job.environment, **_gpu_environment(gpus)},
             grace_s=job.grace_s,
             database_path=str(self.context.folder.database_path),
+            secrets=job.schedule.secrets,
+            secrets_path=str(self.context.folder.secrets_path),
         )
         try:
             folder.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -121,7 +141,9 @@ class Scheduler:
         except OSError as error:
             record_end(self.database, job, None, "failed", f"cannot write {folder.path}: {error.strerror}")
             return
-        if move(self.database, job.id, ["queued"], "starting", time.time(), boot_id=self.context.boot_id):
+        message = f"with GPU {', '.join(map(str, gpus))}" if gpus else ""
+        given = {"boot_id": self.context.boot_id, "gpus": msgspec.json.encode(gpus).decode(), "reason": None}
+        if move(self.database, job.id, ["queued"], "starting", time.time(), message, **given):
             self.spawner.spawn(job.id, folder, None)
 
     def _mark_running(self, job: Job, folder: RunFolder, facts: Facts) -> None:
@@ -152,7 +174,18 @@ class Scheduler:
         if pid:
             write_once(folder.reaped, ExitFile.from_code(os.waitstatus_to_exitcode(status), time.time()))
 
+    def _follow_up(self) -> None:
+        for job, decided in follow_up(self.database, time.time()):
+            subject, title = f"job {job.id}", plain_line(f"job {job.id} ({job.name}) keeps dying")
+            self.context.raise_alert(
+                rule=CRASHING_RULE, subject=subject, severity="error", title=title,
+                cause=plain_line(decided.message),
+                remedy=f"read its log, mend it, and start it again: alula jobs retry {job.id}",
+            )  # fmt: skip
+
     def _judge(self, job: Job, folder: RunFolder, facts: Facts) -> None:
+        if (reason := limit_passed(job, time.time())) is not None:
+            request_stop(self.database, job.id, time.time(), reason)
         silent_s = folder.silent_s(time.time())
         if facts.runner_lives and silent_s is not None and silent_s > SILENT_S:
             cause = (
@@ -183,6 +216,13 @@ class Scheduler:
         for rule, job_id in list(self._alerts):
             if job_id not in open_ids:
                 self._clear(rule, job_id)
+
+
+def _gpu_environment(gpus: tuple[int, ...]) -> dict[str, str]:
+    """So that a job sees its own GPUs alone, in NVML's order."""
+    if not gpus:
+        return {}
+    return {"CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus)), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
 def _recorded_runner(job: Job) -> ProcessIdentity | None:

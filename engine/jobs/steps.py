@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from engine.jobs.admission import Verdict
 from engine.jobs.outcome import outcome
 from engine.jobs.run_folder import ExitFile
 from state.process_identity import ProcessIdentity
@@ -16,6 +17,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What the run folder and the process table say of a job."""
 
     boot_id: str
+    verdict: Verdict = Verdict()
+    """Of the queue, for a job that is queued."""
     folder_exists: bool = True
     end: ExitFile | None = None
     """How it ended, where that is recorded."""
@@ -37,22 +40,25 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What to do now."""
 
-    do: Literal["wait", "prepare", "spawn", "mark_running", "tell_runner", "end"]
+    do: Literal["wait", "hold", "prepare", "spawn", "mark_running", "tell_runner", "end"]
     state: JobState | None = None
     """For `end`: how it ended."""
     reason: str | None = None
+    """For `end`, and for `hold`: why it stays in the queue."""
+    gpus: tuple[int, ...] = ()
+    """For `prepare`: what it is given."""
 
 
-WAIT, PREPARE, SPAWN = Step(do="wait"), Step(do="prepare"), Step(do="spawn")
+WAIT, SPAWN = Step(do="wait"), Step(do="spawn")
 MARK_RUNNING, TELL_RUNNER = Step(do="mark_running"), Step(do="tell_runner")
 
 
 def next_step(job: Job, facts: Facts) -> Step:
     """The next step of a job that has not ended."""
     if facts.end is not None:
-        return _end(*outcome(facts.end, job.stop_requested_at is not None))
+        return _end(*outcome(facts.end, job.stop_requested_at is not None, job.stop_reason))
     if job.state == "queued":
-        return PREPARE if job.stop_requested_at is None else _end("stopped", "stopped before it started")
+        return _queued(job, facts.verdict)
     if facts.runner is None:
         return _without_runner(facts)
     if facts.runner.boot_id != facts.boot_id:
@@ -64,6 +70,16 @@ def next_step(job: Job, facts: Facts) -> Step:
     if job.stop_requested_at is not None and not facts.runner_told:
         return TELL_RUNNER
     return WAIT
+
+
+def _queued(job: Job, verdict: Verdict) -> Step:
+    if job.stop_requested_at is not None:
+        return _end("stopped", "stopped before it started")
+    if verdict.never is not None:
+        return _end("failed", f"cannot start: {verdict.never}")
+    if verdict.waits is not None:
+        return Step(do="hold", reason=verdict.waits)
+    return Step(do="prepare", gpus=verdict.gpus)
 
 
 def _without_runner(facts: Facts) -> Step:

@@ -26,6 +26,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How many GPUs it needs."""
     gpu_choice: tuple[int, ...] = ()
     """Exactly these, by index; `gpus` is then not looked at."""
+    memory_bytes: int = 0
+    """Of the host, kept free for it."""
     ports: tuple[int, ...] = ()
     """TCP ports that it will listen on."""
     time_limit_s: float | None = None
