@@ -35,6 +35,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("5", "5", "show('regenerations')", "Regen", "Regenerations", footer=False),
     Action("6", "6", "show('check')", "Check", "Check a deployment", footer=False),
     Action("7", "7", "show('alerts')", "Alerts", "Alerts", footer=False),
+    Action("8", "8", "show('bench')", "Bench", "Benchmarks", footer=False),
     Action("p", "p", "hold", "Hold", "Hold the picture still, or let it go on", footer=False),
     Action("t", "t", "light_or_dark", "Theme", "Light or dark", footer=False),
     Action("e", "e", "start_engine", "Start engine", "Start the engine if none runs", footer=False),

@@ -12,6 +12,7 @@ SCREENS: dict[str, tuple[str, str]] = {
     "regenerations": ("Regenerations", "console.screens.regenerations:RegenerationsScreen"),
     "check": ("Check", "console.screens.check:CheckScreen"),
     "alerts": ("Alerts", "console.screens.alerts:AlertsScreen"),
+    "bench": ("Bench", "console.screens.bench:BenchScreen"),
 }
 
 
