@@ -9,17 +9,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from engine.regen.drain import drain_known, drain_steady
 from engine.regen.lengths import FEWEST_DONE, Lengths, LengthSums, fit, together
 from engine.regen.speed import Forecast, Window, forecast
 
 Z_90 = 1.645
 """Normal quantile: 90 % lie within so many standard deviations."""
-
-FASTER_ALONE = (0.4, 0.25, 0.1)
-"""An answer's speed grows as the batch shrinks, with about this power of it: at best, as expected, at worst."""
-
-_LEVELS = (0.05, 0.5, 0.95)
-_STEPS = 48
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -31,6 +26,13 @@ class Source(msgspec.Struct, frozen=True):
     """Samples that are not started."""
     ages_s: Sequence[float]
     """How long each of its samples in flight has been at it."""
+    paces: Sequence[float] = ()
+    """How fast each one's server is beside all servers together; 1 for each where not given."""
+
+    def flights(self, each: float) -> list[tuple[float, float]]:
+        """Of each sample in flight: tokens by now, and the pace. `each`: tokens a second of an answer, on average."""
+        paces = self.paces or [1.0] * len(self.ages_s)
+        return [(age_s * pace * each, pace) for age_s, pace in zip(self.ages_s, paces, strict=True)]
 
 
 class Eta(msgspec.Struct, frozen=True):
@@ -78,29 +80,37 @@ def estimate(sources: Sequence[Source], windows: Sequence[Window], slots: int, c
     if sums.count < FEWEST_DONE or seconds <= 0 or busy <= 0:
         return None
     each = sum(window.tokens for window in windows) / seconds
-    everything = fit(sums, [age * each for source in sources for age in source.ages_s], cap)
+    flights = [source.flights(each) for source in sources]
+    everything = fit(sums, [tokens for some in flights for tokens, _ in some], cap)
     if everything is None or each <= 0:
         return None
-    known = [(source, fit(source.sums, [age * each for age in source.ages_s], cap) or everything) for source in sources]
-    ahead = _ahead(known, each)
+    known = [
+        (source, some, fit(source.sums, [tokens for tokens, _ in some], cap) or everything)
+        for source, some in zip(sources, flights, strict=True)
+    ]
+    ahead = _ahead(known)
     left = min(slots, waiting + in_flight)
     steady = max(0.0, ahead.waiting + ahead.in_flight - ahead.in_steady_flight * left / max(1, in_flight))
     expected = forecast(windows, steady / (each * max(1, slots)))
     if expected is None:
         return None
-    drain = _drain(known, everything, each, left, waiting)
+    paces = [pace for some in flights for _, pace in some] or [1.0]
+    mean_pace = sum(paces) / len(paces)  # early on the slow servers have finished less than their share
+    expected = Forecast(expected.tokens_per_s * mean_pace, expected.spread)
+    in_the_end = [(lengths, some) for _, some, lengths in known]
+    drain = drain_steady(everything, paces, each, left) if waiting else drain_known(in_the_end, each, everything)
     return _put_together(steady if waiting else 0.0, ahead, expected, drain, everything.mean)
 
 
-def _ahead(known: Sequence[tuple[Source, Lengths]], each: float) -> _Ahead:
+def _ahead(known: Sequence[tuple[Source, Sequence[tuple[float, float]], Lengths]]) -> _Ahead:
     waiting = variance = in_flight = steady = 0.0
-    for source, lengths in known:
+    for source, flights, lengths in known:
         answered = source.sums.count / max(1, source.sums.count + source.sums.failed)
         count = source.waiting * answered
         waiting += count * lengths.mean
         variance += lengths.deviation**2 * (count**2 / lengths.known + count)
-        in_flight += sum(lengths.expected(age * each) - age * each for age in source.ages_s)
-        steady += len(source.ages_s) * (lengths.mean + lengths.deviation**2 / lengths.mean) / 2
+        in_flight += sum(lengths.expected(tokens) - tokens for tokens, _ in flights)
+        steady += len(flights) * (lengths.mean + lengths.deviation**2 / lengths.mean) / 2
     return _Ahead(waiting, variance, in_flight, steady)
 
 
@@ -123,53 +133,3 @@ def _put_together(
         mean_tokens=mean,
         drain_s=median_drain,
     )
-
-
-def _drain(
-    known: Sequence[tuple[Source, Lengths]], everything: Lengths, each: float, left: int, waiting: int
-) -> tuple[float, float, float]:
-    """Low, median and high time from when the last sample starts until the last answer has ended."""
-    top = min(everything.cap, math.exp(everything.log_mean + 6 * everything.log_sigma))
-    depths = [top * (step / _STEPS) ** 2 for step in range(_STEPS + 1)]
-    if waiting:
-        alive = [left * everything.residual_beyond(depth) for depth in depths]
-        none_alive = [(1 - count / left) ** left for count in alive]
-    else:
-        each_alive = [_still(lengths, age * each, depths) for source, lengths in known for age in source.ages_s]
-        alive = [sum(one[step] for one in each_alive) for step in range(len(depths))]
-        none_alive = [math.prod(1 - one[step] for one in each_alive) for step in range(len(depths))]
-    low, median, high = (
-        _time_to(depths, alive, none_alive, each, level, power)
-        for level, power in zip(_LEVELS, FASTER_ALONE, strict=True)
-    )
-    return min(low, median), median, max(median, high)
-
-
-def _still(lengths: Lengths, age: float, depths: Sequence[float]) -> list[float]:
-    """Chance that an answer which has `age` tokens now has more than each of these to come."""
-    now = lengths.beyond(age)
-    if now < 1e-9:
-        return [1.0, *[0.0] * (len(depths) - 1)]
-    return [min(1.0, lengths.beyond(age + depth) / now) for depth in depths]
-
-
-def _time_to(
-    depths: Sequence[float],
-    alive: Sequence[float],
-    none_alive: Sequence[float],
-    each: float,
-    level: float,
-    power: float,
-) -> float:
-    """Time until no answer is left with the chance `level`; the fewer are left, the faster each goes."""
-    taken = 0.0
-    for step in range(1, len(depths)):
-        share = 1.0
-        if none_alive[step] >= level:
-            grown = none_alive[step] - none_alive[step - 1]
-            share = (level - none_alive[step - 1]) / grown if grown > 0 else 1.0
-        speed = each * (alive[0] / max(1.0, alive[step])) ** power
-        taken += max(0.0, share) * (depths[step] - depths[step - 1]) / speed
-        if none_alive[step] >= level:
-            break
-    return taken

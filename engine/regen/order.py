@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_TRIED = 40
 
 
 def spread_order(total: int) -> Iterator[int]:
@@ -20,7 +21,14 @@ def spread_order(total: int) -> Iterator[int]:
 
 
 def _step(total: int) -> int:
-    step = max(1, round(total * _GOLDEN))
-    while math.gcd(step, total) != 1:
-        step += 1
-    return step
+    """Near the golden ratio, without a common factor, and with the smallest continued fraction: that spreads best."""
+    near = round(total * _GOLDEN)
+    steps = [step for step in range(max(1, near - _TRIED), near + _TRIED + 1) if math.gcd(step, total) == 1]
+    return min(steps, key=lambda step: (_largest_quotient(step, total), abs(step - near)))
+
+
+def _largest_quotient(step: int, total: int) -> int:
+    largest = 0
+    while step:
+        largest, total, step = max(largest, total // step), step, total % step
+    return largest

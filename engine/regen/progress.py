@@ -10,6 +10,7 @@ import msgspec
 from engine.regen.eta import Eta, Source, estimate
 from engine.regen.eta_words import Mark, why_moved
 from engine.regen.lengths import LengthSums
+from engine.regen.paces import Paces
 from engine.regen.records import Answer, Extent, Failure, SourceTally
 from engine.regen.speed import SpeedHistory, Window
 from state.records.regeneration import RegenerationDetail, RegenerationProgress, SlowSample, SourceProgress
@@ -30,6 +31,12 @@ class _SourceCount(msgspec.Struct):
     sums: LengthSums
 
 
+class _Flight(msgspec.Struct, frozen=True):
+    started: float
+    """On the clock that stands still while the run waits for a server."""
+    server: str
+
+
 class Progress:
     """What one worker has seen. Times are monotonic, so that a step of the clock changes nothing."""
 
@@ -48,8 +55,8 @@ class Progress:
             for kind, count in tally.failed.items():
                 self.failed[kind] = self.failed.get(kind, 0) + count
         self.completion_tokens = sum(tally.tokens for tally in tallies)
-        self.in_flight: dict[int, float] = {}
-        """Sample number to when it was started, on the clock that stands still while the run waits for a server."""
+        self.in_flight: dict[int, _Flight] = {}
+        """By number of the sample."""
         self._sources = [_counted(tally) for tally in tallies]
         self._firsts = [source.extent.first for source in self._sources]
         self._cap = float(longest)
@@ -60,6 +67,7 @@ class Progress:
         self._tokens_at_start = self.completion_tokens
         self._recent: deque[tuple[float, int]] = deque()
         self._history = SpeedHistory()
+        self._paces = Paces()
         self._window = Window(0.0, 0.0, 0.0, 0.0)
         self._counted_at = self._began
         self._marks: deque[Mark] = deque()
@@ -69,21 +77,24 @@ class Progress:
         """Samples that could not be answered."""
         return sum(self.failed.values())
 
-    def start(self, number: int) -> None:
-        """A sample is being asked."""
+    def start(self, number: int, server: str = "") -> None:
+        """A sample is being asked, of this server."""
         now = self._active()
         self._count_time(now)
-        self.in_flight[number] = now
+        self.in_flight[number] = _Flight(now, server)
 
     def finish(self, result: Answer | Failure) -> None:
         """A sample has its outcome."""
         now = self._active()
         self._count_time(now)
-        took_s = now - self.in_flight.pop(result.number, now)
+        flight = self.in_flight.pop(result.number, None)
+        took_s = now - flight.started if flight else 0.0
         source = self._source(result.number)
         tokens = result.completion_tokens if isinstance(result, Answer) else 0
         window = self._window
         self._window = Window(window.span_s, window.tokens + tokens, window.seconds + took_s, window.busy)
+        if flight:
+            self._paces.add(flight.server, tokens, took_s)
         if isinstance(result, Failure):
             self.failed[result.kind] = self.failed.get(result.kind, 0) + 1
             source.failed += 1
@@ -154,12 +165,12 @@ class Progress:
     def detail(self, run_id: int, ids: Callable[[Sequence[int]], Mapping[int, str]]) -> RegenerationDetail:
         """What is told of the run beside its figures; `ids` gives the ids of samples. After `report`."""
         now = self._active()
-        oldest = sorted(self.in_flight.items(), key=lambda item: item[1])[:MOST_SLOWEST]
+        oldest = sorted(self.in_flight.items(), key=lambda item: item[1].started)[:MOST_SLOWEST]
         names = ids([number for number, _ in oldest])
         return RegenerationDetail(
             run_id=run_id,
             sources=tuple(self._told(source) for source in self._sources),
-            slowest=tuple(SlowSample(names[number], now - started) for number, started in oldest),
+            slowest=tuple(SlowSample(names[number], now - flight.started) for number, flight in oldest),
             moved=why_moved(self._marks[0], self._marks[-1]) if self._marks else "",
             concurrency=self.slots,
         )
@@ -199,17 +210,23 @@ class Progress:
         if self._window.span_s >= self._history.window_s and self._window.seconds > 0:
             self._history.add(self._window)
             self._window = Window(0.0, 0.0, 0.0, 0.0)
+            self._paces.fade()
+        paces = self._paces.beside_all()
         ages: list[list[float]] = [[] for _ in self._sources]
-        for number, started in self.in_flight.items():
-            ages[bisect.bisect_right(self._firsts, number) - 1].append(now - started)
+        beside: list[list[float]] = [[] for _ in self._sources]
+        for number, flight in self.in_flight.items():
+            place = bisect.bisect_right(self._firsts, number) - 1
+            ages[place].append(now - flight.started)
+            beside[place].append(paces.get(flight.server, 1.0))
         sources = [
             Source(
                 source.extent.name,
                 source.sums,
                 max(0, source.extent.count - source.done - source.failed - len(age)),
                 age,
+                pace,
             )
-            for source, age in zip(self._sources, ages, strict=True)
+            for source, age, pace in zip(self._sources, ages, beside, strict=True)
         ]
         return estimate(sources, self._history.windows or [self._window], self.slots, self._cap)
 

@@ -153,7 +153,7 @@ class Run:
     async def _dispatch(self) -> None:
         async for number, sample in self._pending():
             member = await self.pool.acquire()
-            self.progress.start(number)
+            self.progress.start(number, member.server.url)
             task = asyncio.create_task(self._answer(number, sample, member))
             self._answering.add(task)
             task.add_done_callback(self._answered)

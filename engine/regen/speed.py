@@ -12,7 +12,7 @@ RECENT_S = 300.0
 UNKNOWN_SPREAD = 0.12
 """Relative error assumed of a speed of which fewer than `FEWEST_WINDOWS` windows are known."""
 FEWEST_WINDOWS = 6
-DRIFT, DRIFT_LASTS_S = 0.05, 1200.0
+DRIFT, DRIFT_LASTS_S = 0.04, 1200.0
 """Slow swings and rare stalls that a short past cannot have shown: assumed, and believed the less the longer it is.
 Chosen by simulation (tests/benchmarks/regen_eta.py): the 90 % range holds nine ends of ten after 5 % of the work."""
 

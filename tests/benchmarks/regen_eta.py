@@ -68,13 +68,13 @@ def watch(scene: Scene, seed: int, order: Iterable[int], *, ours: bool = True) -
     now, done, total = 0.0, 0, len(scene.lengths)
     progress = Progress(_tallies(scene), scene.slots, scene.cap, clock=lambda: now)
     asked: list[tuple[float, Eta | None, float]] = []
-    for now, what, number in play(scene, seed, order):  # the clock above reads it
+    for now, what, number, server in play(scene, seed, order):  # the clock above reads it
         if what == "finish":
             done += 1
         if not ours:
             pass
         elif what == "start":
-            progress.start(number)
+            progress.start(number, server)
         elif what == "finish":
             progress.finish(_answer(number, scene.lengths[number - 1]))
         else:

@@ -7,7 +7,7 @@ ends when that clock has gone on by its length. Thousands of answers an hour the
 import heapq
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -64,7 +64,8 @@ def _extents(chance: random.Random, samples: int) -> list[int]:
 class Server:
     """One simulated server with its slots: 830 tokens a second at 64 at once, 28 alone."""
 
-    def __init__(self, speed: float, slots: int, scene: Scene, chance: random.Random) -> None:
+    def __init__(self, name: str, speed: float, slots: int, scene: Scene, chance: random.Random) -> None:
+        self.name = name
         self.slots = slots
         self.heap: list[tuple[float, int]] = []
         self._speed, self._scene, self._chance = speed, scene, chance
@@ -108,33 +109,33 @@ class Server:
         return self._speed * self._factor * 1300 / (len(self.heap) + 36)
 
 
-def play(scene: Scene, seed: int, order: Iterable[int]) -> "Iterable[tuple[float, str, int]]":
-    """Everything that happens: (time, "start" | "finish" | "step", sample number or 0)."""
+def play(scene: Scene, seed: int, order: Iterable[int]) -> Iterator[tuple[float, str, int, str]]:
+    """Everything that happens: (time, "start" | "finish" | "step", sample number or 0, server)."""
     chance = random.Random(seed + 10**6)
     each = scene.slots // len(scene.speeds)
-    servers = [Server(speed, each, scene, chance) for speed in scene.speeds]
+    servers = [Server(f"server {n}", speed, each, scene, chance) for n, speed in enumerate(scene.speeds)]
     numbers, now, step = iter(order), 0.0, STEP_S
     for server in servers:
         for number in _next(numbers, server.slots):
             server.begin(now, number, scene.lengths[number - 1])
-            yield now, "start", number
+            yield now, "start", number, server.name
     while any(server.heap for server in servers):
         server = min(servers, key=Server.next_end)
         if server.next_end() >= step:
             for one in servers:
                 one.step(step)
             now, step = step, step + STEP_S
-            yield now, "step", 0
+            yield now, "step", 0, ""
             continue
         now = server.next_end()
         server.advance(now)
-        yield now, "finish", server.end()
+        yield now, "finish", server.end(), server.name
         for number in _next(numbers, 1):
             server.begin(now, number, scene.lengths[number - 1])
-            yield now, "start", number
+            yield now, "start", number, server.name
 
 
-def _next(numbers: "Iterable[int]", count: int) -> list[int]:
+def _next(numbers: Iterator[int], count: int) -> list[int]:
     found = []
     for _, number in zip(range(count), numbers, strict=False):
         found.append(number)
