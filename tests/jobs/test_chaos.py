@@ -57,7 +57,9 @@ def test_kills_at_random_moments(client: Client, tmp_path: Path) -> None:
 def launch(client: Client, marks: Path, dice: random.Random, wanted: dict[int, tuple[Path, int]]) -> None:
     code = dice.choice([0, 0, 7])
     script = f"echo start >> {marks}; sleep {dice.random():.2f}; echo end >> {marks}; exit {code}"
-    answer = client.ask("jobs.launch", {"argv": ["sh", "-c", script], "name": "short"}, timeout_s=20.0)
+    after = dice.sample(list(wanted), k=min(len(wanted), dice.choice([0, 0, 1, 2])))
+    arguments = {"argv": ["sh", "-c", script], "name": "short", "schedule": {"after": after}}
+    answer = client.ask("jobs.launch", arguments, timeout_s=20.0)
     wanted[answer["job_id"]] = (marks, code)
 
 
