@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from console.command_line import job_queue, job_secrets, job_views
+from console.command_line import job_metrics, job_queue, job_secrets, job_views
 from console.command_line.live_view import ask, could_not, table, to_json
 from state.database import explained, open_database
 from state.errors import StateError
@@ -160,7 +160,7 @@ def retry(job_id: int, as_json: bool) -> None:
     sys.exit(ask("jobs.retry", {"job_id": job_id}, as_json=as_json, said=lambda answer: said.format(**answer)))
 
 
-for _command in (job_queue.pause, job_queue.resume, job_queue.drain, job_secrets.secret):
+for _command in (job_metrics.metrics, job_queue.pause, job_queue.resume, job_queue.drain, job_secrets.secret):
     jobs.add_command(_command)
 
 

@@ -102,7 +102,7 @@ def _of_step(found: re.Match[str]) -> Figures | None:
         return None
     values: dict[str, float] = {}
     for name, value in given.items():
-        *prefix, plain = str(name).split("/")
+        plain = str(name).rpartition("/")[2]
         plain = _TRAIN_NAMES.get(plain, plain)
         several = value if isinstance(value, list) else None
         named = {f"{plain}_{place}": each for place, each in enumerate(several)} if several else {plain: value}
