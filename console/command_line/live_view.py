@@ -1,5 +1,6 @@
 """What `gpus`, `servers` and `alerts` share: the engine at work, one look or one each second, text or JSON."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,11 +14,13 @@ from engine.client import Client, CommandRefused, EngineUnavailable
 from state.database import open_database
 from state.errors import StateError
 from state.folder import StateFolder, state_folder
-from state.outside_text import plain_line
+from state.outside_text import plain_line, plain_text
 
 REFRESH_S = 1.0
 FIRST_LOOK_S = 10.0
 _LOOK_AGAIN_S = 0.05
+_LINE_LIMIT = 20_000
+_OBEYED = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 class View(msgspec.Struct, frozen=True):
@@ -68,7 +71,7 @@ def ask(kind: str, arguments: dict[str, Any], *, as_json: bool, said: Callable[[
         answer = client.ask(kind, arguments)
     except (StateError, EngineUnavailable, CommandRefused) as error:
         return could_not(error, as_json=as_json)
-    click.echo(to_json(answer) if as_json else said(answer))
+    click.echo(to_json(answer) if as_json else plain_text(said(answer)))
     return 0
 
 
@@ -77,13 +80,13 @@ def could_not(error: StateError | EngineUnavailable | CommandRefused, *, as_json
     if as_json:
         click.echo(to_json({"error": str(error), "remedy": error.remedy}), err=True)
     else:
-        click.echo(f"alula: {error}\n{error.remedy}".rstrip(), err=True)
+        click.echo(plain_text(f"alula: {error}\n{error.remedy}").rstrip(), err=True)
     return 2
 
 
 def to_json(value: Any) -> str:
-    """Records as JSON text."""
-    return msgspec.json.encode(value).decode()
+    """Records as JSON text. What a terminal could obey is written as an escape of JSON's."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(value).decode())
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
@@ -111,10 +114,10 @@ def _first(look: Look, database: Any) -> View:
 def _print(view: View, as_json: bool, *, clear: bool) -> None:
     if clear:
         click.clear()
-    click.echo(to_json(view.value) if as_json else "\n".join(view.lines))
+    click.echo(to_json(view.value) if as_json else "\n".join(plain_line(line, _LINE_LIMIT) for line in view.lines))
 
 
 def _print_changed(view: View, before: Sequence[str]) -> None:
     for line in view.lines:
         if line not in before:
-            click.echo(line)
+            click.echo(plain_line(line, _LINE_LIMIT))
