@@ -16,7 +16,7 @@ from engine.lock import is_locked
 from state import commands
 from state.database import explained, open_database
 from state.engine import is_running, read_engine
-from state.folder import StateFolder
+from state.folder import StateFolder, private_file
 from state.outside_text import plain_line
 from state.records.commands import Command
 from state.records.engine import Engine
@@ -135,8 +135,7 @@ class Client:
         self.ensure_engine()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        descriptor = os.open(self.folder.engine_log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "wb") as log:
+        with os.fdopen(private_file(self.folder.engine_log_path, os.O_WRONLY | os.O_APPEND), "wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "engine.daemon"],
                 cwd=_PROGRAM_ROOT,

@@ -18,7 +18,7 @@ from engine.parts import PARTS
 from engine.supervisor import supervise
 from state.engine import beat, forget_parts, write_engine, write_stopped
 from state.errors import StateError
-from state.folder import StateFolder, state_folder
+from state.folder import StateFolder, make_private, private_file, state_folder
 from state.process_identity import identify
 from state.records.engine import Engine
 from state.version import VERSION
@@ -48,6 +48,7 @@ def run_engine(folder: StateFolder, parts: Sequence[Part] = PARTS, *, to_termina
 
 
 async def _run(folder: StateFolder, parts: Sequence[Part]) -> None:
+    make_private(folder.runs_path)
     context = EngineContext(folder, stopping=asyncio.Event(), jobs_changed=asyncio.Event())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -122,6 +123,7 @@ def _log_to(folder: StateFolder, to_terminal: bool) -> None:
     if to_terminal:
         handler = logging.StreamHandler()
     else:
+        os.close(private_file(folder.engine_log_path, os.O_WRONLY))
         handler = RotatingFileHandler(folder.engine_log_path, maxBytes=LOG_BYTES, backupCount=2, encoding="utf-8")
     logging.basicConfig(
         level=logging.INFO, handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s"

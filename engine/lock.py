@@ -4,10 +4,12 @@ import fcntl
 import os
 from pathlib import Path
 
+from state.folder import private_file
+
 
 def take_lock(path: Path) -> int | None:
     """Lock the file; `None` where another process holds it. The lock lives as long as the returned descriptor."""
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = private_file(path, os.O_RDWR)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from state.errors import StateError
+from state.folder import private_file
 
 SCHEMA_VERSION = 5
 """Kept in `PRAGMA user_version`. Raised with each release that adds migrations."""
@@ -158,7 +159,7 @@ def _without_pandas() -> Iterator[None]:
 def _migration_lock(path: Path) -> Iterator[None]:
     import fcntl
 
-    with (path.parent / "migration.lock").open("a") as lock:
+    with os.fdopen(private_file(path.parent / "migration.lock", os.O_WRONLY), "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

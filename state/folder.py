@@ -98,6 +98,17 @@ def make_private(path: Path) -> Path:
     return path
 
 
+def private_file(path: Path, flags: int) -> int:
+    """Open a file of the state, made for its owner alone. A link that lies in its place is taken away, not followed.
+
+    Raises:
+        OSError: As `os.open`.
+    """
+    if path.is_symlink():
+        path.unlink()
+    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
 def _wanted() -> Path:
     if home := os.environ.get("ALULA_HOME"):
         return Path(home).expanduser().absolute()
