@@ -18,7 +18,10 @@ from state.outside_text import plain_line, plain_text
 
 REFRESH_S = 1.0
 FIRST_LOOK_S = 10.0
+FIGURES_S = 30.0
+"""How often plain lines repeat what changes in its figures alone."""
 _LOOK_AGAIN_S = 0.05
+_FIGURE = re.compile(r"[\d.,]*\d")
 _LINE_LIMIT = 20_000
 _OBEYED = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
@@ -39,27 +42,47 @@ Look = Callable[[Any], View]
 def show(look: Look, *, as_json: bool, watch: bool, plain: bool = False) -> int:
     """Print one look, or one each second until Ctrl-C. Starts the engine if none runs. Gives the exit code.
 
-    `plain` prints, after the first look, only lines that were not in the one before.
+    `plain` prints, after the first look, only lines that say something new; figures alone are repeated now and then.
     """
     try:
         folder = state_folder()
         Client(folder).ensure_engine()
         with closing(open_database(folder.database_path)) as database:
             view = _first(look, database)
-            before: Sequence[str] = ()
+            news = News()
             while watch:
                 if plain and not as_json:
-                    _print_changed(view, before)
+                    for line in news.of(view.lines, time.monotonic()):
+                        click.echo(plain_line(line, _LINE_LIMIT))
                 else:
                     _print(view, as_json, clear=not as_json and sys.stdout.isatty())
                 time.sleep(REFRESH_S)
-                before, view = view.lines, look(database)
+                view = look(database)
             _print(view, as_json, clear=False)
             return view.exit_code
     except KeyboardInterrupt:
         return 0
     except (StateError, EngineUnavailable) as error:
         return could_not(error, as_json=as_json)
+
+
+class News:
+    """What of each look is worth a line of its own."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, tuple[str, float]] = {}
+
+    def of(self, lines: Sequence[str], now: float) -> list[str]:
+        """Lines with words that were not in the look before, and those whose figures have changed for long enough."""
+        words = {line: _FIGURE.sub("0", line) for line in lines}
+        self._said = {word: self._said[word] for word in words.values() if word in self._said}
+        new = [line for line in lines if self._is_new(line, words[line], now)]
+        self._said |= {words[line]: (line, now) for line in new}
+        return new
+
+    def _is_new(self, line: str, words: str, now: float) -> bool:
+        said, at = self._said.get(words, ("", 0.0))
+        return words not in self._said or (line != said and now - at >= FIGURES_S)
 
 
 def ask(kind: str, arguments: dict[str, Any], *, as_json: bool, said: Callable[[dict[str, Any]], str]) -> int:
@@ -115,9 +138,3 @@ def _print(view: View, as_json: bool, *, clear: bool) -> None:
     if clear:
         click.clear()
     click.echo(to_json(view.value) if as_json else "\n".join(plain_line(line, _LINE_LIMIT) for line in view.lines))
-
-
-def _print_changed(view: View, before: Sequence[str]) -> None:
-    for line in view.lines:
-        if line not in before:
-            click.echo(plain_line(line, _LINE_LIMIT))

@@ -54,13 +54,19 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(VERSION, message="alula %(version)s")
+@click.option("--plain", is_flag=True, help="No screen: lines, then those that change, for screen readers.")
 @click.pass_context
-def alula(context: click.Context) -> None:
+def alula(context: click.Context, plain: bool) -> None:
     """Operations console for speculative decoding on SGLang.
 
     Without a command: open the console, and start the engine if none runs.
     """
-    if context.invoked_subcommand is None:
-        from console.app import run
+    if context.invoked_subcommand is not None:
+        return
+    if plain:
+        from console.command_line.status import watch_plain
 
-        run()
+        context.exit(watch_plain())
+    from console.app import run
+
+    run()

@@ -30,6 +30,11 @@ def status(as_json: bool, watch: bool, plain: bool, single: bool) -> None:
     sys.exit(show(_look(single), as_json=as_json, watch=watch, plain=plain))
 
 
+def watch_plain() -> int:
+    """The lines, then each one that changes, until Ctrl-C. Gives the exit code."""
+    return show(_look(False), as_json=False, watch=True, plain=True)
+
+
 def read_status(database: sqlite3.Connection) -> Status:
     """All that the lines are made of."""
     engine = read_engine(database)
