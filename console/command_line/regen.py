@@ -1,15 +1,13 @@
 """`alula regen`: have the target model answer prompts again."""
 
-import sqlite3
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from console.command_line.live_view import ask, show, to_json
+from console.command_line.live_view import ask, show
+from console.command_line.regen_export import export, verify
 from console.command_line.regen_findings import failures, flaws
-from console.command_line.regen_runs import find_run, leave
 from console.command_line.regen_start import start
 from console.command_line.regen_steering import servers, tune
 from console.command_line.regen_views import look_at, look_at_all
@@ -89,58 +87,5 @@ def retry(run: str, kind: str | None, as_json: bool) -> None:
     sys.exit(ask("regen.retry", {"name": run, "kind": kind}, as_json=as_json, said=said))
 
 
-@regen.command()
-@click.argument("run")
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; else in the run folder."
-)
-@_json_option
-def export(run: str, output: Path | None, as_json: bool) -> None:
-    """Write what is answered so far as conversations JSONL (SpecForge's form), with a manifest.
-
-    Example: alula regen export humaneval --output train.jsonl
-    """
-    from engine.regen.export import export_run
-    from engine.regen.plan import PlanError, read_plan
-
-    found = find_run(run, as_json)
-    try:
-        manifest = export_run(Path(found.run_folder), read_plan(Path(found.run_folder)), output)
-    except PlanError as error:
-        leave(f"{error}\n{error.remedy}", as_json)
-    except (OSError, ValueError, sqlite3.Error) as error:
-        leave(f"cannot export {found.name}: {error}\ngive another --output, or see {found.run_folder}", as_json)
-    click.echo(to_json(manifest) if as_json else f"{manifest.answered} conversations in {manifest.file}")
-
-
-@regen.command()
-@click.argument("run")
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_json_option
-def verify(run: str, file: Path | None, as_json: bool) -> None:
-    """Prove an export complete and true: each sample once, each answer as it was stored.
-
-    Exit code 0 where it is, 1 where it is not.
-
-    Example: alula regen verify humaneval train.jsonl
-    """
-    from engine.regen.export import CONVERSATIONS
-    from engine.regen.verify import verify_run
-
-    found = find_run(run, as_json)
-    try:
-        verdict = verify_run(Path(found.run_folder), file or Path(found.run_folder) / CONVERSATIONS)
-    except (OSError, ValueError, sqlite3.Error) as error:
-        leave(f"cannot verify {found.name}: {error}\nexport it first: alula regen export {found.name}", as_json)
-    if as_json:
-        click.echo(to_json(verdict))
-    else:
-        counts = f"{verdict.rows} rows, {verdict.answered} answers, {verdict.failed} failed, {verdict.samples} samples"
-        click.echo(
-            "\n".join([f"{'complete and true' if not verdict.problems else 'NOT SOUND'}: {counts}", *verdict.problems])
-        )
-    sys.exit(1 if verdict.problems else 0)
-
-
-for command in (start, servers, tune, failures, flaws):
+for command in (start, servers, tune, failures, flaws, export, verify):
     regen.add_command(command)

@@ -58,6 +58,8 @@ async def answer_sample(number: int, sample: Sample, lease: Lease, ask: Ask) -> 
         seconds += took_s
         messages.append(turn.message)
         turns.append(turn)
+        if turn.message.tool_calls:
+            break
     return Answer(
         number=number,
         assistants=tuple(turn.message for turn in turns),
@@ -65,8 +67,7 @@ async def answer_sample(number: int, sample: Sample, lease: Lease, ask: Ask) -> 
         prompt_tokens=sum(turn.prompt_tokens for turn in turns),
         completion_tokens=sum(turn.completion_tokens for turn in turns),
         seconds=seconds,
-        prompt_ids=turns[-1].prompt_ids,
-        output_ids=tuple(turn.output_ids for turn in turns if turn.output_ids),
+        tokens=tuple(turn.tokens for turn in turns if turn.tokens is not None),
     )
 
 

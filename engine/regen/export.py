@@ -1,121 +1,111 @@
-"""The finished data: conversations as SpecForge reads them, and a manifest that says what they are."""
+"""Writes the finished data: conversations as SpecForge reads them, or rows of tokens, each with a manifest."""
 
-import hashlib
-import os
-from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from engine.regen.guard import read_known
-from engine.regen.identity import Identity
-from engine.regen.records import Message, Plan, Sample
+from engine.regen.joined import Joined
+from engine.regen.manifest import (
+    CONVERSATIONS,
+    MANIFEST,
+    REJECTED,
+    ExportedFile,
+    Manifest,
+    beside,
+    held_out_path,
+    make_manifest,
+)
+from engine.regen.records import Plan
+from engine.regen.selection import ExportOptions, Side
 from engine.regen.store import Store
-from state.version import VERSION
-
-CONVERSATIONS = "conversations.jsonl"
-MANIFEST = "manifest.json"
-REJECTED = "rejected.jsonl"
+from engine.regen.tokens.parquet import RowWriter
+from engine.regen.tokens.tokenizer import TokenizerError, load_tokenizer, tokenizer_sha256
+from engine.regen.whole_file import WholeFile, write_whole
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an export holds and where it comes from."""
-
-    file: str
-    sha256: str
-    answered: int
-    cut_by_length: int
-    """Answers that ended at the token limit. They are in the file; SpecForge trains on them as on any other."""
-    failed: dict[str, int]
-    rejected: int
-    completion_tokens: int
-    prompt_tokens: int
-    sources: list[dict[str, Any]]
-    server_url: str
-    model: str
-    sampling: dict[str, Any]
-    answered_by: dict[str, Identity] = {}
-    """Each server, with what it said of itself: model, version, flags that answers depend on."""
-    flaws: dict[str, dict[str, int]] = {}
-    """Source to its flawed answers by kind."""
-    alula: str
-
-
-def export_run(folder: Path, plan: Plan, output: Path | None = None) -> Manifest:
-    """Write all answers as JSONL, with the manifest and the rejected records beside them.
+def export_run(folder: Path, plan: Plan, output: Path | None = None, options: ExportOptions | None = None) -> Manifest:
+    """Write all answers, with the manifest and the rejected records beside them.
 
     Args:
         folder: The run folder.
         plan: Its plan.
-        output: The JSONL file; `conversations.jsonl` in the run folder where not given. It appears whole or not at all.
+        output: The file, which appears whole or not at all; `conversations.jsonl` in the run folder where not given.
+            A name that ends in `.parquet` asks for token rows.
+        options: What to leave out, keep apart and join.
 
     Raises:
         ValueError: A stored answer is damaged, or the output is an input of the run.
-        OSError: A file cannot be written.
+        TokenizerError: There is none, or it cannot be used.
+        OSError: A file cannot be read or written.
     """
-    target = output or folder / CONVERSATIONS
-    if str(target.absolute()) in plan.inputs:
+    target, options = output or folder / CONVERSATIONS, options or ExportOptions()
+    if str(target.absolute()) in {*plan.inputs, *options.native}:
         raise ValueError(f"{target} is an input of the run, and would be overwritten")
+    parquet = target.suffix == ".parquet"
+    if parquet:
+        options = msgspec.structs.replace(options, tokenizer=str(tokenizer_folder(folder, plan, options)))
     store = Store(folder, read_only=True)
     try:
-        digest = write_whole(target, (msgspec.json.encode(_row(*found)) + b"\n" for found in store.answers()))
-        write_whole(beside(folder, target, REJECTED), (msgspec.json.encode(one) + b"\n" for one in store.rejections()))
-        manifest = _manifest(folder, target, digest, plan, store)
+        joined = Joined(store, options)
+        files = _write_rows(joined, target, options) if parquet else _write_lines(joined, target, options)
+        rejected = (msgspec.json.encode(one) + b"\n" for one in (*store.rejections(), *joined.rejections))
+        write_whole(beside(folder, target, REJECTED), rejected)
+        manifest = make_manifest(
+            folder, plan, store, files=files, options=options, left_out=dict(joined.left_out), native=joined.native,
+            tokenizer_sha256=tokenizer_sha256(Path(options.tokenizer)) if parquet and options.tokenizer else None,
+        )  # fmt: skip
         write_whole(beside(folder, target, MANIFEST), [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
         return manifest
     finally:
         store.close()
 
 
-def beside(folder: Path, target: Path, name: str) -> Path:
-    """Where the manifest or the rejected records of an export lie: named after it, unless it is the run's own."""
-    own = target.resolve() == (folder / CONVERSATIONS).resolve()
-    return target.with_name(name if own else f"{target.stem}.{name}")
+def tokenizer_folder(folder: Path, plan: Plan, options: ExportOptions) -> Path:
+    """Where the target's tokenizer lies: as given, as the run was asked in, or the server's own folder if it is here.
+
+    Raises:
+        TokenizerError: Nowhere.
+    """
+    known = read_known(folder)
+    served = known.reference.flags.get("model_path") if known else None
+    for found in (options.tokenizer, plan.tokenizer, served):
+        if isinstance(found, str) and Path(found).is_dir():
+            return Path(found).absolute()
+    raise TokenizerError("Parquet needs the target's tokenizer", "give its folder: --tokenizer FOLDER")
 
 
-def _row(sample: Sample, assistants: tuple[Message, ...], finish_reasons: tuple[str, ...]) -> dict[str, Any]:
-    """One line: SpecForge keeps `id`, `conversations` and `status` (a6b6b02, scripts/regenerate_train_data.py)."""
-    conversation = [Message("system", sample.system)] if sample.system is not None else []
-    for user, assistant in zip(sample.users, assistants, strict=True):
-        conversation += [Message("user", user), assistant]
-    return {"id": sample.id, "conversations": conversation, "status": "success", "finish_reasons": finish_reasons}
+def _sides(target: Path, options: ExportOptions) -> dict[Side, Path]:
+    return {"train": target, **({"held_out": held_out_path(target)} if options.held_out else {})}
 
 
-def _manifest(folder: Path, target: Path, digest: str, plan: Plan, store: Store) -> Manifest:
-    tally, known = store.tally(), read_known(folder)
-    return Manifest(
-        file=str(target),
-        sha256=digest,
-        answered=tally.done,
-        cut_by_length=tally.cut_by_length,
-        failed=tally.failed,
-        rejected=tally.rejected,
-        completion_tokens=tally.completion_tokens,
-        prompt_tokens=tally.prompt_tokens,
-        sources=[{"path": path, "sha256": sha256, "records": records} for path, sha256, records in store.sources()],
-        server_url=plan.server_url,
-        model=plan.model,
-        sampling=msgspec.to_builtins(plan.sampling),
-        answered_by=known.servers if known else {},
-        flaws=store.flaws(),
-        alula=VERSION,
-    )
+def _write_lines(joined: Joined, target: Path, options: ExportOptions) -> dict[Side, ExportedFile]:
+    with ExitStack() as opened:
+        files = {side: opened.enter_context(WholeFile(path)) for side, path in _sides(target, options).items()}
+        rows = dict.fromkeys(files, 0)
+        for side, line in joined.lines():
+            files[side].stream.write(line)
+            rows[side] += 1
+        return {
+            side: ExportedFile(file=str(file.path), sha256=file.commit(), rows=rows[side])
+            for side, file in files.items()
+        }
 
 
-def write_whole(path: Path, parts: Iterable[bytes]) -> str:
-    """Write a file that appears only when it is complete and on disk; returns its SHA-256."""
-    digest = hashlib.sha256()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as stream:
-            for content in parts:
-                digest.update(content)
-                stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return digest.hexdigest()
+def _write_rows(joined: Joined, target: Path, options: ExportOptions) -> dict[Side, ExportedFile]:
+    tokenizer = load_tokenizer(Path(options.tokenizer or ""))
+    with ExitStack() as opened:
+        files = {side: opened.enter_context(WholeFile(path)) for side, path in _sides(target, options).items()}
+        writers = {side: RowWriter(file.stream) for side, file in files.items()}
+        for side, row in joined.rows(tokenizer):
+            writers[side].write(row)
+        found = {}
+        for side, writer in writers.items():
+            writer.close()
+            file = files[side]
+            found[side] = ExportedFile(
+                file=str(file.path), sha256=file.commit(), rows=writer.rows, tokens=writer.tokens,
+                loss_tokens=writer.loss_tokens,
+            )  # fmt: skip
+        return found

@@ -1,6 +1,7 @@
 """From a decoded input record to a sample: `messages`, ShareGPT `conversations`, `prompt` or MT-bench `turns`."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -32,7 +33,35 @@ def to_sample(record: object) -> Sample:
     system, users = _turns(record)
     for text in (*users, system or ""):
         _check_text(text)
-    return Sample(id=_record_id(record, system, users), users=tuple(users), system=system)
+    tools = tools_of(record.get("tools"))
+    return Sample(id=_record_id(record, system, users), users=tuple(users), system=system, tools=tools)
+
+
+def tools_of(found: object) -> list[Any] | None:
+    """Tools that come with a record: a list, or one as JSON text, as SpecForge takes them.
+
+    Raises:
+        Unusable: Neither.
+    """
+    if isinstance(found, str) and found.strip():
+        try:
+            found = msgspec.json.decode(found)
+        except msgspec.DecodeError as error:
+            raise Unusable(f"tools is not JSON: {error}", "give a list of tools, or leave the field away") from error
+    if not found:
+        return None
+    if not isinstance(found, list) or not all(isinstance(tool, dict) for tool in found):
+        raise Unusable(
+            f"tools is {_kind(found)}, not a list of tools", "give a list of tools as OpenAI's API takes them"
+        )
+    return found
+
+
+def copies(sample: Sample, count: int) -> Iterator[Sample]:
+    """A sample as often as answers to it are wanted; all but the first with a number behind the id."""
+    yield sample
+    for copy in range(2, count + 1):
+        yield msgspec.structs.replace(sample, id=f"{sample.id}#{copy}", copy=copy)
 
 
 def _turns(record: dict[str, Any]) -> tuple[str | None, list[str]]:

@@ -38,7 +38,7 @@ def flaws_of(sample: Sample, answer: Answer) -> tuple[FlawKind, ...]:
     found: list[FlawKind] = []
     if "length" in answer.finish_reasons:
         found.append("cut_by_length")
-    for user, message in zip(sample.users, answer.assistants, strict=True):
+    for user, message in zip(sample.users, answer.assistants, strict=False):
         text = message.content
         if is_repetitive(text) or is_repetitive(message.reasoning_content or ""):
             found.append("repetition")

@@ -49,6 +49,7 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
     max_tokens: int = 4096
     temperature: float | None = None
     top_p: float | None = None
+    top_k: int | None = None
     seed: int | None = None
 
 
@@ -77,22 +78,49 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_at: float
 
 
+class TokenTurn(msgspec.Struct, frozen=True):
+    """One turn in tokens."""
+
+    prompt_ids: Sequence[int]
+    """The whole conversation before it, as the target was given it."""
+    output_ids: Sequence[int]
+    """Exactly as the target emitted them, the one that ended it included."""
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A sample answered in all its turns."""
 
     number: int
     """The sample's place in the run, from 1."""
     assistants: tuple[Message, ...]
+    """As many as the sample has user turns; fewer where one called a tool, for what follows would answer nothing."""
     finish_reasons: tuple[str, ...]
     prompt_tokens: int
     completion_tokens: int
     seconds: float
     flaws: tuple[FlawKind, ...] = ()
     """What looks wrong with it."""
-    prompt_ids: Sequence[int] = ()
-    """Tokens of the last turn's prompt, where it was asked for in tokens: all turns before are in it."""
-    output_ids: tuple[Sequence[int], ...] = ()
-    """Tokens of each turn, exactly as the target emitted them."""
+    tokens: tuple["TokenTurn", ...] = ()
+    """Of each turn, where it was asked for in tokens."""
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """An answered sample as the store holds it."""
+
+    number: int
+    source: str
+    sample: Sample
+    assistants: tuple[Message, ...]
+    finish_reasons: tuple[str, ...]
+    flaws: tuple[str, ...] = ()
+    tokens: tuple[TokenTurn, ...] = ()
+
+    def conversation(self) -> list[Message]:
+        """System, user and assistant messages in order."""
+        found = [Message("system", self.sample.system)] if self.sample.system is not None else []
+        for user, assistant in zip(self.sample.users, self.assistants, strict=False):
+            found += [Message("user", user), assistant]
+        return found
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from engine.regen.answering import Lease, answer_sample, chat
+from engine.regen.answering import Ask, Lease, answer_sample, chat
+from engine.regen.generate import generate
 from engine.regen.guard import Guard
 from engine.regen.member import Member
 from engine.regen.order import spread_order
@@ -21,6 +22,7 @@ from engine.regen.records import Answer, Failure, Plan, Sample, Sampling
 from engine.regen.server import ChatServer
 from engine.regen.steering import read_steering, steering_changed_at
 from engine.regen.store import Store
+from engine.regen.tokens.tokenizer import load_tokenizer
 from engine.regen.tuning import MOST
 from state.records.regeneration import RegenerationDetail
 
@@ -49,12 +51,14 @@ class Run:
         """Why nothing can be stored at present; answers wait in memory, and nothing more is asked."""
         self.steering_problem = ""
         """Why the operator's newest wishes are not followed."""
+        self._tokenizer = load_tokenizer(Path(plan.tokenizer)) if plan.tokenizer else None
         guard = Guard(folder, plan.model, allow_lossy=plan.allow_lossy)
         self.pool = Pool(guard, self._make_server, self.steering.concurrency)
         self._reader = Store(folder)
         self._writer = Store(folder)
         tallies = self._reader.source_tallies()
-        self.progress = Progress(tallies, self.pool.slots(), plan.sampling.max_tokens)
+        longest = max(one.max_tokens for one in (plan.sampling, *plan.sampling_by_source.values()))
+        self.progress = Progress(tallies, self.pool.slots(), longest)
         self.quality = QualityWatch([tally.extent for tally in tallies], self._reader.flaws())
         self._results: asyncio.Queue[Result] = asyncio.Queue(maxsize=2 * WRITTEN_TOGETHER)
         self._answering: set[asyncio.Task[None]] = set()
@@ -175,12 +179,18 @@ class Run:
     async def _answer(self, number: int, sample: Sample, member: Member) -> None:
         lease = Lease(self.pool, member)
         try:
-            result = await answer_sample(number, sample, lease, chat(sample, self._sampling(number, sample)))
+            result = await answer_sample(number, sample, lease, self._ask(number, sample))
             if isinstance(result, Answer):
                 result = msgspec.structs.replace(result, flaws=flaws_of(sample, result))
             await self._results.put(result)
         finally:
             lease.give_up()
+
+    def _ask(self, number: int, sample: Sample) -> Ask:
+        sampling = self._sampling(number, sample)
+        if self._tokenizer is None or self.plan.tokenizer is None:
+            return chat(sample, sampling)
+        return generate(sample, sampling, self._tokenizer, Path(self.plan.tokenizer))
 
     def _sampling(self, number: int, sample: Sample) -> Sampling:
         sampling = self.plan.sampling_by_source.get(self.progress.source_name(number), self.plan.sampling)

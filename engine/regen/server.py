@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from engine.regen.identity import Identity, identity_from
-from engine.regen.records import Message, Sampling
+from engine.regen.records import Message, Sampling, TokenTurn
 from engine.regen.wire import ServerDown, Unanswered, Wire, describe
 
 BASE_S = 120.0
@@ -26,10 +26,8 @@ class Turn(msgspec.Struct, frozen=True):
     prompt_tokens: int
     completion_tokens: int
     model: str
-    prompt_ids: Sequence[int] = ()
-    """Tokens of the prompt, where the turn was asked for in tokens."""
-    output_ids: Sequence[int] = ()
-    """Tokens exactly as the target emitted them, where the turn was asked for in tokens."""
+    tokens: TokenTurn | None = None
+    """Where the turn was asked for in tokens."""
 
 
 class _Choice(msgspec.Struct):
@@ -59,7 +57,9 @@ class ChatServer:
         self._limit_s = limit_s
         self._request_field: str | None = None
         self._requests = itertools.count()
-        self._mark = f"alula-{secrets.token_hex(4)}-"
+        self._identity: Identity | None = None
+        self.mark = f"alula-{secrets.token_hex(4)}-"
+        """All ids of this worker's requests to this server begin with it."""
 
     @property
     def url(self) -> str:
@@ -94,8 +94,17 @@ class ChatServer:
         found = identity_from(models, *facts)
         if found is None:
             raise ServerDown(f"{self.url}/v1/models is not what SGLang or vLLM answers")
+        self._identity = found
         self._request_field = {"sglang": "rid", "vllm": "request_id"}.get(found.framework)
         return found
+
+    def flag(self, name: str) -> Any:
+        """One of the flags that it told, as of when it was last asked; `None` where it did not."""
+        return self._identity.flags.get(name) if self._identity else None
+
+    def new_request_id(self) -> str:
+        """An id for the next request, by which its answer is known."""
+        return f"{self.mark}{next(self._requests)}"
 
     async def queued(self) -> int | None:
         """Requests that wait inside the server; `None` where it does not tell."""
@@ -112,13 +121,13 @@ class ChatServer:
         asked: dict[str, Any] = {"model": self.model, "messages": messages, **fields(sampling)}
         if tools:
             asked["tools"] = tools
-        request_id = f"{self._mark}{next(self._requests)}"
+        request_id = self.new_request_id()
         if self._request_field:
             asked[self._request_field] = request_id
         body = await self.wire.post(
             "/v1/chat/completions", msgspec.json.encode(asked), self.limit_s(sampling), sampling.max_tokens
         )
-        return _turn(body, self._mark, request_id)
+        return _turn(body, self.mark, request_id, sampling)
 
 
 def fields(sampling: Sampling) -> dict[str, Any]:
@@ -136,7 +145,7 @@ def _queued(metrics: bytes) -> int | None:
     return round(sum(found)) if found else None
 
 
-def _turn(body: bytes, mark: str, request_id: str) -> Turn:
+def _turn(body: bytes, mark: str, request_id: str, sampling: Sampling) -> Turn:
     try:
         completion = msgspec.json.decode(body, type=_Completion)
         choice = completion.choices[0]
@@ -154,8 +163,12 @@ def _turn(body: bytes, mark: str, request_id: str) -> Turn:
         raise Unanswered("rubbish_answer", f"not a chat completion: {describe(error)}", again=True) from error
     check_request(completion.id, mark, request_id)
     if not message.content.strip() and not message.tool_calls:
-        raise Unanswered("empty_answer", f"an empty answer (finish reason {choice.finish_reason})", again=True)
+        cut = choice.finish_reason == "length"  # all of it went into reasoning: another try would end there too
+        raise Unanswered("empty_answer", f"an empty answer (finish reason {choice.finish_reason})", again=not cut)
     usage = completion.usage or _Usage()
+    if not 0 <= usage.completion_tokens <= sampling.max_tokens:
+        said = f"{usage.completion_tokens} tokens where {sampling.max_tokens} were the most"
+        raise Unanswered("rubbish_answer", said, again=True)
     return Turn(
         message, choice.finish_reason or "unknown", usage.prompt_tokens, usage.completion_tokens, completion.model
     )

@@ -5,14 +5,15 @@ It lies in the run folder, apart from the state database, and holds all that a r
 
 import sqlite3
 import zlib
-from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from engine.regen.formats import copies
 from engine.regen.reading import read_samples
-from engine.regen.records import Answer, Extent, Failure, Message, Rejection, Sample, SourceTally, Tally
+from engine.regen.records import Answer, Extent, Failure, Message, Rejection, Sample, SourceTally, Stored, Tally
+from engine.regen.tokens.packing import packed, unpacked
 
 FILE_NAME = "answers.sqlite"
 BUSY_S = 10.0
@@ -162,19 +163,28 @@ class Store:
             failed=kinds,
         )
 
-    def answers(self) -> Iterator[tuple[Sample, tuple[Message, ...], tuple[str, ...]]]:
-        """Every answered sample with its assistant turns and finish reasons, by number.
+    def answers(self) -> Iterator[Stored]:
+        """Every answered sample, by number.
 
         Raises:
             ValueError: An answer is not what was stored.
         """
-        sql = """SELECT s.number, s.body, a.body, a.checksum, o.finish_reasons FROM answer a
-            JOIN sample s USING (number) JOIN outcome o USING (number) ORDER BY number"""
-        for number, sample, body, checksum, reasons in self.database.execute(sql):
+        sql = """SELECT number, s.body, a.body, a.checksum, o.finish_reasons, t.body,
+                (SELECT group_concat(f.kind) FROM flaw f WHERE f.number = a.number), s.source
+            FROM answer a JOIN sample s USING (number) JOIN outcome o USING (number) LEFT JOIN tokens t USING (number)
+            ORDER BY number"""
+        for number, sample, body, checksum, reasons, tokens, flaws, source in self.database.execute(sql):
             if zlib.crc32(body) != checksum:
                 raise ValueError(f"the stored answer of sample {number} is damaged")
-            messages = msgspec.json.decode(body, type=tuple[Message, ...])
-            yield msgspec.json.decode(sample, type=Sample), messages, tuple(reasons.split(","))
+            yield Stored(
+                number=number,
+                source=source,
+                sample=msgspec.json.decode(sample, type=Sample),
+                assistants=msgspec.json.decode(body, type=tuple[Message, ...]),
+                finish_reasons=tuple(reasons.split(",")),
+                flaws=tuple(flaws.split(",")) if flaws else (),
+                tokens=unpacked(tokens) if tokens else (),
+            )
 
     def rejections(self) -> Iterator[Rejection]:
         """Input records that could not be used."""
@@ -251,27 +261,5 @@ class Store:
             self.database.execute("INSERT INTO answer VALUES (?, ?, ?)", [result.number, body, zlib.crc32(body)])
             for kind in result.flaws:
                 self.database.execute("INSERT INTO flaw VALUES (?, ?)", [result.number, kind])
-            if result.output_ids:
-                self.database.execute("INSERT INTO tokens VALUES (?, ?)", [result.number, packed_tokens(result)])
-
-
-def copies(sample: Sample, count: int) -> Iterator[Sample]:
-    """A sample as often as answers to it are wanted; all but the first with a number behind the id."""
-    yield sample
-    for copy in range(2, count + 1):
-        yield msgspec.structs.replace(sample, id=f"{sample.id}#{copy}", copy=copy)
-
-
-def packed_tokens(answer: Answer) -> bytes:
-    """The tokens of an answer's last prompt and of each turn, small."""
-    rows = [answer.prompt_ids, *answer.output_ids]
-    return zlib.compress(b"".join(array("i", [len(row), *row]).tobytes() for row in rows), 1)
-
-
-def unpacked_tokens(body: bytes) -> list[list[int]]:
-    """The last prompt's tokens, then each turn's."""
-    flat, rows, at = array("i", zlib.decompress(body)).tolist(), [], 0
-    while at < len(flat):
-        rows.append(flat[at + 1 : at + 1 + flat[at]])
-        at += 1 + flat[at]
-    return rows
+            if result.tokens:
+                self.database.execute("INSERT INTO tokens VALUES (?, ?)", [result.number, packed(result.tokens)])

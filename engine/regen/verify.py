@@ -1,18 +1,21 @@
 """Proves that an export is complete and true: each sample of the run exactly once, each byte as it was stored."""
 
-import hashlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from engine.regen.export import MANIFEST, Manifest, beside
-from engine.regen.records import Message
+from engine.regen.joined import Joined
+from engine.regen.manifest import MANIFEST, ExportedFile, Manifest, beside
+from engine.regen.selection import ExportOptions, Side
 from engine.regen.store import Store
+from engine.regen.tokens.parquet import read_rows
+from engine.regen.tokens.rows import Row
+from engine.regen.tokens.tokenizer import TokenizerError, load_tokenizer, tokenizer_sha256
+from engine.regen.whole_file import sha256_of
 
-
-class _Row(msgspec.Struct):
-    id: str
-    conversations: tuple[Message, ...]
+MOST_NAMED = 20
+Record = bytes | Row
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,75 +26,142 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     pending: int
     rows: int
+    """In all files of the export."""
+    left_out: dict[str, int] = {}
+    """Answers that were left out on purpose, by reason."""
     problems: tuple[str, ...]
 
 
 def verify_run(folder: Path, file: Path) -> Verdict:
-    """Hold an exported file against the run's store.
+    """Hold an exported file, and its held-out part, against the run's store.
+
+    What the export should hold is made again from the store, in order, and compared record by record: a lost, doubled,
+    moved or changed one shows at once.
 
     Raises:
         OSError: The file or the run cannot be read.
         ValueError: A stored answer is damaged.
     """
+    problems: list[str] = []
+    manifest = _manifest(folder, file, problems)
     store = Store(folder, read_only=True)
     try:
         tally = store.tally()
-        problems: list[str] = []
-        rows = _compare(store, file, problems)
-        _compare_manifest(folder, file, problems)
+        rows, left_out = _compare(store, file, manifest, problems)
         failed = sum(tally.failed.values())
         pending = tally.total - tally.done - failed
         if pending:
             problems.append(f"{pending} samples have no outcome yet")
-        if rows != tally.done:
-            problems.append(f"{rows} rows for {tally.done} answers")
         return Verdict(
             samples=tally.total,
             answered=tally.done,
             failed=failed,
             pending=pending,
             rows=rows,
-            problems=tuple(problems),
+            left_out=left_out,
+            problems=tuple(problems[:MOST_NAMED]),
         )
     finally:
         store.close()
 
 
-def _compare(store: Store, file: Path, problems: list[str]) -> int:
-    """Row by row in order: a lost, doubled, moved or changed row shows at once. At most 20 differences are named."""
-    rows = 0
-    with file.open("rb") as lines:
-        for sample, assistants, _ in store.answers():
-            line = lines.readline()
-            if not line:
-                break
-            rows += 1
-            try:
-                row = msgspec.json.decode(line, type=_Row)
-            except msgspec.DecodeError as error:
-                _add(problems, f"line {rows}: {error}")
-                continue
-            if row.id != sample.id:
-                _add(problems, f"line {rows}: id {row.id!r} where {sample.id!r} belongs")
-            elif tuple(m for m in row.conversations if m.role == "assistant") != assistants:
-                _add(problems, f"line {rows}: the answer to {row.id!r} is not the stored one")
-            elif tuple(m.content for m in row.conversations if m.role == "user") != sample.users:
-                _add(problems, f"line {rows}: the prompt of {row.id!r} is not the one that was asked")
-        rows += sum(1 for _ in lines)
-    return rows
+def _compare(store: Store, file: Path, manifest: Manifest | None, problems: list[str]) -> tuple[int, dict[str, int]]:
+    options = manifest.options if manifest else ExportOptions()
+    joined = Joined(store, options)
+    paths = _paths(file, manifest)
+    expected: Iterator[tuple[Side, Record]] = joined.lines()
+    if file.suffix == ".parquet":
+        tokenizer = _tokenizer_problem(manifest)
+        if tokenizer is not None:
+            problems.append(tokenizer)
+            return 0, {}
+        expected = joined.rows(load_tokenizer(Path(options.tokenizer or "")))
+    found = {side: _records(path) for side, path in paths.items()}
+    rows = dict.fromkeys(paths, 0)
+    for side, record in expected:
+        if side not in found:
+            problems.append(f"the {side} file of {_name(record)} is not in the manifest")
+            break
+        other = next(found[side], None)
+        if other is None:
+            problems.append(f"{paths[side].name} ends after {rows[side]} rows: {_name(record)} is missing")
+            break
+        rows[side] += 1
+        if other != record:
+            problems.append(f"{paths[side].name}, row {rows[side]}: {_difference(record, other)}")
+    for side, rest in found.items():
+        more = sum(1 for _ in rest)
+        rows[side] += more
+        if more and not any("ends after" in problem for problem in problems):
+            problems.append(f"{paths[side].name} has {more} rows more than the run gives")
+    return sum(rows.values()), dict(joined.left_out)
 
 
-def _compare_manifest(folder: Path, file: Path, problems: list[str]) -> None:
+def _paths(file: Path, manifest: Manifest | None) -> dict[Side, Path]:
+    """The files, where the one that was named lies now: an export that was moved is looked for beside it."""
+    if manifest is None or not manifest.files:
+        return {"train": file}
+    return {
+        side: file if side == "train" else file.parent / Path(one.file).name for side, one in manifest.files.items()
+    }
+
+
+def _records(path: Path) -> Iterator[Record]:
+    if path.suffix == ".parquet":
+        yield from read_rows(path)
+        return
+    with path.open("rb") as lines:
+        yield from lines
+
+
+def _difference(record: Record, other: Record) -> str:
+    if _name(record) != _name(other):
+        return f"{_name(other)} where {_name(record)} belongs"
+    if isinstance(record, Row) and isinstance(other, Row):
+        what = next(name for name in Row.__struct_fields__ if getattr(record, name) != getattr(other, name))
+        return f"the {what} of {_name(record)} is not what the store gives"
+    return f"{_name(record)} is not what the store gives"
+
+
+def _name(record: Record) -> str:
+    if isinstance(record, Row):
+        return f"{record.id!r} ({record.part})"
+    try:
+        return repr(msgspec.json.decode(record, type=_Named).id)
+    except msgspec.DecodeError as error:
+        return f"a row that is not readable ({error})"
+
+
+class _Named(msgspec.Struct):
+    id: str
+
+
+def _manifest(folder: Path, file: Path, problems: list[str]) -> Manifest | None:
     try:
         manifest = msgspec.json.decode(beside(folder, file, MANIFEST).read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
         problems.append(f"no readable manifest: {error}")
-        return
-    with file.open("rb") as stream:
-        if hashlib.file_digest(stream, "sha256").hexdigest() != manifest.sha256:
-            problems.append("the file's SHA-256 is not the manifest's")
+        return None
+    exported: Iterable[tuple[Side, ExportedFile]] = manifest.files.items()
+    paths = _paths(file, manifest)
+    for side, one in exported:
+        if not paths[side].exists():
+            problems.append(f"{paths[side]} is missing")
+        elif sha256_of(paths[side]) != one.sha256:
+            problems.append(f"the SHA-256 of {paths[side].name} is not the manifest's")
+    if not manifest.files and sha256_of(file) != manifest.sha256:
+        problems.append("the file's SHA-256 is not the manifest's")
+    return manifest
 
 
-def _add(problems: list[str], problem: str) -> None:
-    if len(problems) < 20:
-        problems.append(problem)
+def _tokenizer_problem(manifest: Manifest | None) -> str | None:
+    if manifest is None or manifest.options.tokenizer is None:
+        return "the manifest names no tokenizer, without which the rows cannot be made again"
+    folder = Path(manifest.options.tokenizer)
+    try:
+        load_tokenizer(folder)
+    except TokenizerError as error:
+        return f"{error}; {error.remedy}"
+    if tokenizer_sha256(folder) != manifest.tokenizer_sha256:
+        return f"the tokenizer in {folder} has changed since the export"
+    return None

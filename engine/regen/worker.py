@@ -21,6 +21,7 @@ from engine.regen.plan import PlanError, lock_run, read_plan, take_in_inputs
 from engine.regen.records import Plan
 from engine.regen.run import Run
 from engine.regen.store import Store
+from engine.regen.tokens.tokenizer import TokenizerError
 from state.alerts import clear_alert, raise_alert
 from state.database import open_database
 from state.errors import StateError
@@ -104,7 +105,7 @@ def work(folder: Path) -> int:
         failed = sum(manifest.failed.values())
         again = f"; {failed} failed: alula regen retry {plan.name}" if failed else ""
         reporter.state("done", f"{manifest.answered} answered, in {manifest.file}{again}")
-    except PlanError as error:
+    except (PlanError, TokenizerError) as error:
         reporter.state("failed", f"{error}; {error.remedy}")
         return 2
     except (sqlite3.Error, OSError, ValueError) as error:

@@ -69,7 +69,7 @@ def test_the_first_outcome_of_a_sample_stays(tmp_path: Path) -> None:
     store = Store(folder)
     store.write([_answer("first")])
     store.write([_answer("second")])
-    assert [messages[0].content for _, messages, _ in store.answers()] == ["first"]
+    assert [one.assistants[0].content for one in store.answers()] == ["first"]
     store.close()
 
 

@@ -230,7 +230,7 @@ async def test_answers_cut_by_length_are_marked(tmp_path: Path, server: Scripted
     manifest = export_run(folder, plan)
     assert (manifest.answered, manifest.cut_by_length) == (2, 1)
     store = Store(folder, read_only=True)
-    assert [reasons for _, _, reasons in store.answers()] == [("length",), ("stop",)]
+    assert [one.finish_reasons for one in store.answers()] == [("length",), ("stop",)]
     store.close()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.regen.export import CONVERSATIONS
+from engine.regen.manifest import CONVERSATIONS
 from engine.regen.verify import verify_run
 from tests.regen.conftest import ScriptedServer, expected, make_run
 
