@@ -33,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     notify: Notifications = Notifications()
     watch: Watching = Watching()
+    interpreters: dict[str, str] = {}
+    """A package (`sglang`, `specforge`) to the Python, or the virtual environment, that has it."""
 
 
 def settings_path() -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from console.command_line import job_metrics, job_queue, job_secrets, job_views
+from console.command_line import job_launch, job_metrics, job_queue, job_recipes, job_secrets, job_views
 from console.command_line.live_view import ask, could_not, table, to_json
 from state.database import explained, open_database
 from state.errors import StateError
@@ -19,8 +19,6 @@ LIST_LIMIT = 50
 LOOK_S = 0.1
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _job_argument = click.argument("job_id", type=int, metavar="ID")
-_INHERITED = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "HF_HOME", "LD_LIBRARY_PATH")
-"""Variables of the shell that a job keeps; the rest it has from the engine. They are stored, so no secrets here."""
 
 
 @click.group()
@@ -97,43 +95,6 @@ def logs(job_id: int, follow: bool, count: int, as_json: bool) -> None:
 
 
 @jobs.command()
-@click.option("--name", default="", help="What to call it; the program's name if it is not given.")
-@click.option("--kind", default="command", show_default=True, help="What it is for: command, serve, train, ...")
-@click.option("--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where it runs.")
-@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="A variable; stored, so no secrets.")
-@click.option("--grace", "grace_s", type=click.FloatRange(0), default=10.0, show_default=True,
-              help="Seconds between SIGTERM and SIGKILL when it is stopped.")  # fmt: skip
-@_json_option
-@click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT]...")
-def launch(
-    name: str, kind: str, directory: Path | None, variables: tuple[str, ...], grace_s: float, as_json: bool,
-    argv: tuple[str, ...],
-) -> None:  # fmt: skip
-    """Run a program in the background. It is not given to a shell; name one to have one.
-
-    It keeps PATH, VIRTUAL_ENV, CUDA_VISIBLE_DEVICES and the like of this shell, and has the rest from the engine.
-
-    Example: alula jobs launch --name count -- sh -c 'for i in 1 2 3; do echo $i; sleep 1; done'
-    """
-    import os
-    import shutil
-
-    if bad := [text for text in variables if "=" not in text]:
-        raise click.BadParameter(f"{bad[0]!r} is not NAME=VALUE", param_hint="--env")
-    kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    arguments = {
-        "argv": [shutil.which(argv[0]) or argv[0], *argv[1:]],
-        "name": name or Path(argv[0]).name,
-        "kind": kind,
-        "working_dir": str((directory or Path.cwd()).absolute()),
-        "environment": kept | dict(text.split("=", 1) for text in variables),
-        "grace_s": grace_s,
-    }
-    said = "job {job_id} is queued; its log: alula jobs logs -f {job_id}"
-    sys.exit(ask("jobs.launch", arguments, as_json=as_json, said=lambda answer: said.format(**answer)))
-
-
-@jobs.command()
 @_job_argument
 @_json_option
 def stop(job_id: int, as_json: bool) -> None:
@@ -160,7 +121,10 @@ def retry(job_id: int, as_json: bool) -> None:
     sys.exit(ask("jobs.retry", {"job_id": job_id}, as_json=as_json, said=lambda answer: said.format(**answer)))
 
 
-for _command in (job_metrics.metrics, job_queue.pause, job_queue.resume, job_queue.drain, job_secrets.secret):
+for _command in (
+    job_launch.launch, job_metrics.metrics, job_queue.pause, job_queue.resume, job_queue.drain, job_recipes.recipes,
+    job_secrets.secret,
+):  # fmt: skip
     jobs.add_command(_command)
 
 
