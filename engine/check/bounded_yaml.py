@@ -10,6 +10,7 @@ from engine.check.records import Place
 
 MAX_NODES = 100_000
 MAX_DEPTH = 60
+MERGE_TAG = "tag:yaml.org,2002:merge"
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Node = yaml.nodes.Node
@@ -40,11 +41,22 @@ def place_of(node: Node, source: str) -> Place:
 
 
 def entries(node: Node | None) -> Iterator[tuple[str, Node, Node]]:
-    """Key text, key node and value node of a mapping; nothing for any other node."""
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                yield key.value, key, value
+    """Key text, key node and value node of a mapping, merged ones (`<<`) behind its own; nothing for any other node."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    merged: list[Node] = []
+    own: set[str] = set()
+    for key, value in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag == MERGE_TAG:
+            merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
+        elif isinstance(key, yaml.ScalarNode):
+            own.add(key.value)
+            yield key.value, key, value
+    for one in merged:
+        for name, key, value in entries(one):
+            if name not in own:
+                own.add(name)
+                yield name, key, value
 
 
 def is_mapping(node: Node) -> bool:

@@ -14,6 +14,7 @@ BENCHMARKS = {
     "latency": "From a key to the screen.",
     "starts": "First frame and short commands.",
     "watch_engine": "CPU and memory of the engine with 8 GPUs and 2 servers at 1 Hz.",
+    "watch_growth": "The same engine for half an hour or $WATCH_SECONDS: growth of memory, files and threads.",
     "watch_database": "Size of the database after 30 days of 16 GPUs.",
     "check_speed": "A whole check of a deployment, in process and as a command.",
     "regen_eta": "Error and coverage of the regeneration's ETA, on simulated servers.",
@@ -24,6 +25,9 @@ BENCHMARKS = {
 }
 """Module of this package to what it measures."""
 
+BY_NAME_ALONE = {"watch_growth"}
+"""Too long for a run of all."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
@@ -32,7 +36,7 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
-    for name in given.names or BENCHMARKS:
+    for name in given.names or [name for name in BENCHMARKS if name not in BY_NAME_ALONE]:
         print(f"{name}: {BENCHMARKS[name]}", file=sys.stderr if given.json else sys.stdout, flush=True)
         for result in importlib.import_module(f"tests.benchmarks.{name}").run(_report):
             print(msgspec.json.encode(result).decode() if given.json else result.line(), flush=True)

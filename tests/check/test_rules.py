@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from engine.check.records import Benchmark, DecodeLine, Finding, LiveServer, Place
+from engine.check.records import Benchmark, DecodeLine, Deployment, Finding, LiveServer, Place
 from engine.check.rules import RULES, findings
 from tests.check.pairs import Config, Tensors, deployment, eagle3_tensors, model
 
@@ -61,6 +61,11 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def found(setup: Setup, root: Path) -> list[Finding]:
+    return list(findings(read_setup(setup, root)))
+
+
+def read_setup(setup: Setup, root: Path) -> Deployment:
+    """The deployment as the real readers read it from files."""
     draft = merged(DRAFT_CONFIG, setup.draft)
     tensors = setup.tensors if setup.tensors is not None else eagle3_tensors(DRAFT_CONFIG, 1536)
     model(root / "target", merged(TARGET, setup.target))
@@ -79,7 +84,7 @@ def found(setup: Setup, root: Path) -> list[Finding]:
     others = {
         name: setup.more[name] for name in ("training", "break_even_accept_length", "benchmarks") if name in setup.more
     }
-    return list(findings(msgspec.structs.replace(read, **others)))
+    return msgspec.structs.replace(read, **others)
 
 
 def running(**more: Any) -> dict[str, Any]:
@@ -110,7 +115,7 @@ def decoded(*parts: tuple[float, int, int]) -> dict[str, Any]:
     return {"decoded": tuple(DecodeLine(length, None, batch) for length, batch, count in parts for _ in range(count))}
 
 
-REAL_TEXT: dict[str, str | None] = {"dataset_name": "sharegpt", "disable_ignore_eos": None, "apply_chat_template": None}
+REAL_TEXT: dict[str, Any] = {"dataset_name": "sharegpt", "disable_ignore_eos": None, "apply_chat_template": None}
 S = Setup
 # fmt: off
 CASES: dict[str, tuple[Setup, Setup]] = {

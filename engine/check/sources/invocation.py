@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from engine.check.records import Argument, Launch
+from engine.check.records import Argument, Launch, Place
 from engine.check.sources.containers import VLLM_IMAGE, container_of, release_in
 from engine.check.sources.shell_state import ShellCommand
 from engine.check.sources.text import SourceText, Text
@@ -17,6 +17,9 @@ MENTION_ONLY = {
     *("which", "type", "man", "logger", "alias", "rm", "touch", "find", "head", "tail", "less", "wc", "read"),
 }
 """Commands whose arguments may name a server that they do not start."""
+
+FED = {"xargs", "parallel"}
+"""Commands that add arguments which they read from standard input."""
 
 
 class Invocation(msgspec.Struct, frozen=True):
@@ -59,6 +62,8 @@ def launch_of(command: ShellCommand, pinned: str | None = None) -> Launch | None
     inherited = {} if container.isolated else dict(command.exported)
     program = tuple(command.source.argument(word) for word in command.words[: invocation.arguments_from])
     arguments = tuple(_arguments(command.source, command.words[invocation.arguments_from :], invocation))
+    if FED & {_name(word) for word in before}:
+        arguments = (*arguments, Argument("", Place(command.source.name), "", ("STDIN",)))
     return Launch(
         framework="sglang" if invocation.framework == "sglang" else "vllm",
         arguments=arguments,

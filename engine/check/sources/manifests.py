@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from engine.check.bounded_file import read_text
 from engine.check.bounded_yaml import MAX_NODES, Node, child, documents, entries, items, place_of, scalar
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Launch
@@ -15,9 +16,12 @@ from engine.check.sources.shell import commands_of_words, shell_commands
 from engine.check.sources.shell_expansion import typed
 from engine.check.sources.shell_state import ShellCommand
 from engine.check.sources.shell_strings import STARTS_SERVER
+from engine.check.sources.systemd import environment_file
 from engine.check.sources.text import SourceText, Text, placed
 
 MAX_SERVERS = 256
+FURTHER_ARGUMENTS = {"extraargs", "additionalargs", "serverargs"}
+"""Keys of chart values beside `command`, without underscores and in lower case."""
 COMPOSE_VARIABLE = re.compile(r"\$\$|\$\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\}|\$(?P<bare>\w+)")
 KUBERNETES_VARIABLE = re.compile(r"\$\((?P<braced>[\w.-]+)\)")
 
@@ -25,8 +29,9 @@ KUBERNETES_VARIABLE = re.compile(r"\$\((?P<braced>[\w.-]+)\)")
 def read_manifest(source: SourceText, folder: Path | None, home: str) -> list[Launch]:
     """The servers that a YAML text starts, in document order; raises `SourceUnreadable`."""
     found: list[Launch] = []
+    beside = _environment_beside(folder)
     for root in documents(source.text, source.name):
-        launches = _of_document(source, root, folder, home)
+        launches = _of_document(source, root, folder, home, beside)
         found.extend(launches or _scripts(source, root, home))
     return found
 
@@ -40,20 +45,38 @@ def is_server_configuration(text: str, name: str) -> bool:
 
 class _Surroundings(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
+    """What the container gets."""
+    variables: Mapping[str, str]
+    """What `${NAME}` in the file itself stands for."""
     mounts: tuple[tuple[str, str], ...]
     image: str
     folder: str | None
 
 
-def _of_document(source: SourceText, root: Node, folder: Path | None, home: str) -> list[Launch]:
-    compose = child(root, "services") is not None
+def _environment_beside(folder: Path | None) -> Mapping[str, str]:
+    """The `.env` file that docker compose reads for the variables of a compose file."""
+    return _read_environment(folder / ".env") if folder is not None else {}
+
+
+def _read_environment(path: Path) -> Mapping[str, str]:
+    try:
+        return environment_file(read_text(path)) if path.is_file() else {}
+    except (SourceUnreadable, OSError):
+        return {}
+
+
+def _of_document(
+    source: SourceText, root: Node, folder: Path | None, home: str, beside: Mapping[str, str]
+) -> list[Launch]:
+    services = child(root, "services")
+    compose = services is not None
     host_paths = dict(_host_paths(root))
     found: list[Launch] = []
-    for node in _mappings(root):
+    for node in _mappings(root if services is None else services):
         keys = {key for key, _, _ in entries(node)}
         if not keys & {"command", "args", "entrypoint"}:
             continue
-        around = _surroundings(node, compose, host_paths, folder)
+        around = _surroundings(node, compose, host_paths, folder, beside)
         if len(found) > MAX_SERVERS:
             raise SourceUnreadable(f"more than {MAX_SERVERS} servers in one file", place_of(node, source.name))
         for launch in launches_in(_commands(source, node, around, compose, home)):
@@ -69,7 +92,8 @@ def _of_document(source: SourceText, root: Node, folder: Path | None, home: str)
 
 
 def _commands(source: SourceText, node: Node, around: _Surroundings, compose: bool, home: str) -> list[ShellCommand]:
-    parts = [child(node, key) for key in ("entrypoint", "command", "args")]
+    further = [key for key, _, _ in entries(node) if key.lower().replace("_", "") in FURTHER_ARGUMENTS]
+    parts = [child(node, key) for key in ("entrypoint", "command", "args", *further)]
     expand = _expander(around, COMPOSE_VARIABLE if compose else KUBERNETES_VARIABLE)
     if compose and len([part for part in parts if part is not None]) == 1:
         only = next(part for part in parts if part is not None)
@@ -78,7 +102,7 @@ def _commands(source: SourceText, node: Node, around: _Surroundings, compose: bo
             variables = {"HOME": home, **around.environment}
             return [
                 msgspec.structs.replace(command, exported=around.environment)
-                for command in shell_commands(source, variables, None, _scalar_text(source, only))
+                for command in shell_commands(source, variables, None, expand(_scalar_text(source, only)))
             ]
     words = [expand(word) for part in parts for word in _words(source, part)]
     if VLLM_IMAGE.search(around.image) and words and words[0].characters.startswith("--"):
@@ -100,8 +124,10 @@ def _scalar_text(source: SourceText, node: Node) -> Text:
     return placed(scalar(node) or "", source.text[start:end], start)
 
 
-def _surroundings(node: Node, compose: bool, host_paths: Mapping[str, str], folder: Path | None) -> _Surroundings:
-    environment: dict[str, str] = {}
+def _surroundings(
+    node: Node, compose: bool, host_paths: Mapping[str, str], folder: Path | None, beside: Mapping[str, str]
+) -> _Surroundings:
+    environment = _environment_files(node, folder) if compose else {}
     listed = child(node, "environment") if compose else child(node, "env")
     for key, _, value in entries(listed):
         environment[key] = scalar(value) or ""
@@ -120,7 +146,31 @@ def _surroundings(node: Node, compose: bool, host_paths: Mapping[str, str], fold
         mounts.append((inside, host_paths[name]) if name in host_paths and inside and name else None)
     working = scalar(child(node, "working_dir")) or scalar(child(node, "workingDir"))
     resolved = tuple(_from(folder, mount) for mount in mounts if mount is not None)
-    return _Surroundings(environment, resolved, scalar(child(node, "image")) or "", working)
+    if compose:
+        environment = {name: _interpolated(value, beside) for name, value in environment.items()}
+    variables = {**environment, **beside} if compose else environment
+    return _Surroundings(environment, variables, resolved, scalar(child(node, "image")) or "", working)
+
+
+def _environment_files(node: Node, folder: Path | None) -> dict[str, str]:
+    """`env_file:` of a compose service: a name, a list of names, or of mappings with `path`."""
+    given = child(node, "env_file")
+    names = [scalar(given), *(scalar(item) or scalar(child(item, "path")) for item in items(given))]
+    found: dict[str, str] = {}
+    for name in filter(None, names):
+        found.update(_read_environment((folder or Path()) / name))
+    return found
+
+
+def _interpolated(value: str, variables: Mapping[str, str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        if match[0] == "$$":
+            return "$"
+        name = match["braced"] or match["bare"] or ""
+        found = variables.get(name, match["default"])
+        return match[0] if found is None else found
+
+    return COMPOSE_VARIABLE.sub(replaced, value)
 
 
 def _from(folder: Path | None, mount: tuple[str, str]) -> tuple[str, str]:
@@ -161,7 +211,7 @@ def _substitute(word: Text, match: re.Match[str], around: _Surroundings) -> Text
         return typed("$")
     groups = match.groupdict()
     name = groups["braced"] or groups.get("bare") or ""
-    value = around.environment.get(name, groups.get("default"))
+    value = around.variables.get(name, groups.get("default"))
     if value is not None:
         return typed(value)
     return msgspec.structs.replace(word.part(match.start(), match.end()), unresolved=(name,))

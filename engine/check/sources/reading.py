@@ -44,6 +44,7 @@ def find_servers(text: str, name: str, path: Path | None) -> Found:
 
 
 def _by_form(text: str, name: str, path: Path | None, home: str) -> Found:
+    from engine.check.sources.dockerfile import is_dockerfile, read_dockerfile
     from engine.check.sources.log_file import is_log, read_log
     from engine.check.sources.systemd import is_unit, read_unit
 
@@ -54,6 +55,8 @@ def _by_form(text: str, name: str, path: Path | None, home: str) -> Found:
         return Found(logged=tuple(read_log(text, name)))
     if _is_yaml(text, name):
         return Found(_from_yaml(SourceText(name, text), path, home))
+    if is_dockerfile(text):
+        return Found(tuple(read_dockerfile(SourceText(name, text))))
     if text.lstrip()[:1] == "{":
         from engine.check.sources.benchmarks import read_results
 

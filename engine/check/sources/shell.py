@@ -118,7 +118,8 @@ class _Follower(ControlFlow):
             script = next((child for child in named(redirect) if child.type == "heredoc_body"), None)
             pipes = [child for child in named(redirect) if child.type == "pipeline"]
             readers = [*pipes, *([body] if body is not None else [])]
-            if script is not None and any(reads_script(tree.source(reader)) for reader in readers):
+            runs = any(reads_script(tree.source(reader)) for reader in readers)
+            if script is not None and (runs or _writes_script(tree, node, redirect)):
                 self._nested(tree.text(script), ())
 
     def _nested(self, script: Text, wrapper: tuple[Text, ...]) -> None:
@@ -142,7 +143,10 @@ class _Follower(ControlFlow):
                 self._prefix(tree, node, child, prefix)
             elif child.type not in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
                 words.extend(expander.words(child))
-        if words:
+        given = next((child for child in named(node) if child.type == "herestring_redirect"), None)
+        if words and given is not None and reads_script(words[0].characters):
+            self._nested(expander.value(next(named(given))), tuple(words))
+        elif words:
             self.started(words, prefix)
 
     def _prefix(self, tree: ShellTree, command: "Node", node: "Node", prefix: dict[str, str]) -> None:
@@ -167,7 +171,7 @@ class _Follower(ControlFlow):
             return
         nested = nested_script(words)
         if nested is not None:
-            self._nested(words[nested], tuple(words[:nested]))
+            self._nested(nested[1], tuple(words[: nested[0]]))
             return
         exported = {
             name: value.characters
@@ -188,9 +192,12 @@ class _Follower(ControlFlow):
     def _call(self, name: str, parameters: list[Text]) -> None:
         self._called.add(name)
         tree, body = self._functions[name]
-        kept: dict[str, Value] = {key: self._state.variables.get(key) for key in ("@", "*", *map(str, range(1, 10)))}
+        names = ("@", "*", *map(str, range(1, 10)))
+        kept = {key: self._state.variables[key] for key in names if key in self._state.variables}
         self._set_parameters(parameters)
         self._statement(tree, body)
+        for key in names:
+            self._state.variables.pop(key, None)
         self._state.variables.update(kept)
 
     def _builtin(self, first: str, words: list[Text]) -> bool:
@@ -202,6 +209,8 @@ class _Follower(ControlFlow):
                 self._state.folder = str(path) if path.is_absolute() and not words[1].unresolved else None
             case "set":
                 self._state.exports_all = self._state.exports_all or "-a" in arguments or "allexport" in arguments
+                if "--" in arguments:
+                    self._set_parameters(words[arguments.index("--") + 2 :])
             case "source" | "." if arguments and not words[1].unresolved:
                 self._include(arguments[0])
             case "eval":
@@ -238,6 +247,13 @@ class _Follower(ControlFlow):
         self.commands.extend(inner.commands)
         for key, value in self._state.variables.items():
             self._state.variables[key] = _elsewhere(value)
+
+
+def _writes_script(tree: ShellTree, *nodes: "Node") -> bool:
+    """`cat > serve.sh <<EOF`: a script that is written to be run."""
+    files = [child for node in nodes for child in named(node) if child.type == "file_redirect"]
+    names = [name for file in files if (name := file.child_by_field_name("destination")) is not None]
+    return any(tree.source(name).strip("\"'").endswith((".sh", ".bash", ".sbatch", ".slurm")) for name in names)
 
 
 def _elsewhere(value: Value) -> Value:

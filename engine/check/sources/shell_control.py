@@ -69,6 +69,7 @@ class ControlFlow:
         if value_node is not None and value_node.type == "array":
             self._refuse_length(tree, value_node)
             items = expander.array(value_node)
+            self._keep_named_items(name, items)
             before = self._state.variables.get(name)
             known = before if isinstance(before, list) else [before] if isinstance(before, Text) else []
             unknown = appends and name in self._state.variables and before is None
@@ -85,9 +86,16 @@ class ControlFlow:
             self._state.exported.add(name)
         return name, value
 
+    def _keep_named_items(self, name: str, items: list[Text]) -> None:
+        """`([key]=value ...)` of an associative array."""
+        for item in items:
+            found = re.match(r"\[([^]]+)\]=", item.characters)
+            if found is not None and not item.unresolved:
+                self._state.variables[f"{name}[{found[1]}]"] = item.part(found.end())
+
     def _unset(self, tree: ShellTree, node: "Node") -> None:
         for variable in named(node):
-            self._state.variables[tree.source(variable)] = None
+            self._state.variables.pop(tree.source(variable), None)
 
     def _declare(self, tree: ShellTree, node: "Node") -> None:
         words = [tree.source(child) for child in node.children]
@@ -118,6 +126,8 @@ class ControlFlow:
         branches: list[ShellState] = []
         for test, body in _arms(node):
             holds = True if test is None else decide(test, tree, self._expander(tree))
+            if test is not None:
+                self._statement(tree, test)
             if holds is not False:
                 branches.append(self._branch(tree, body))
             if holds:

@@ -1,12 +1,12 @@
 """Expands the words of a shell script: quotes, variables set in the same script, arrays, arithmetic."""
 
 import ast
-import fnmatch
 import operator
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from engine.check.sources.shell_parameters import operated
 from engine.check.sources.shell_syntax import ShellTree, named
 from engine.check.sources.text import EMPTY, MAX_CHARACTERS, NOWHERE, Text, joined
 
@@ -38,7 +38,7 @@ def typed(characters: str) -> Text:
 class Expander:
     """Expands nodes of one tree with the variables known so far."""
 
-    def __init__(self, tree: ShellTree, variables: Mapping[str, Value], script_folder: str | None) -> None:
+    def __init__(self, tree: ShellTree, variables: dict[str, Value], script_folder: str | None) -> None:
         self._tree = tree
         self._variables = variables
         self._script_folder = script_folder
@@ -147,7 +147,7 @@ class Expander:
             if child.type == "subscript":
                 target = child.child_by_field_name("name")
                 subscript = child.child_by_field_name("index")
-                index = self._tree.source(subscript) if subscript is not None else None
+                index = self.value(subscript).characters if subscript is not None else None
         if target is None:
             return [self._unresolved(node, self._tree.source(node))]
         name = self._tree.source(target)
@@ -156,6 +156,9 @@ class Expander:
             return [self._unresolved(node, name)]
         operators = self._operator(node, target)
         found = self._stored(stored, index, name)
+        named_item = self._variables.get(f"{name}[{index}]")
+        if isinstance(named_item, Text):
+            found = [named_item]
         if operators is None:
             return [self._unresolved(node, name)] if found is None else self._splitting(found)
         return self._operated(node, name, found, *operators)
@@ -188,6 +191,8 @@ class Expander:
     ) -> list[Text]:
         empty = found is not None and not any(field.characters for field in found)
         unset = found is None
+        if unset and name in self._variables and sign not in (":?", "?"):
+            return [self._unresolved(node, name)]
         if sign in (":-", "-", ":=", "=", ":?", "?"):
             takes_default = unset or (empty and sign.startswith(":"))
             if not takes_default or sign in (":?", "?"):
@@ -195,6 +200,8 @@ class Expander:
             default = self._chain([self._fields(word) for word in words]) or [EMPTY]
             if unset and not any(field.characters for field in default):
                 return [Text("", (), (), (name,))]
+            if "=" in sign:
+                self._variables[name] = joined(default)
             return default
         if sign in (":+", "+"):
             if unset:
@@ -202,9 +209,11 @@ class Expander:
             return [EMPTY] if empty and sign == ":+" else self._chain([self._fields(word) for word in words])
         if found is None or len(found) != 1:
             return [self._unresolved(node, name)]
-        pattern = joined(self._chain([self._fields(word) for word in words]))
-        stripped = _stripped(found[0], sign, pattern.characters)
-        return [self._unresolved(node, name)] if stripped is None else [stripped.with_splits(True)]
+        behind = [joined(self._fields(word)) for word in words if word.type not in ("/", ":")]
+        if any(word.unresolved for word in (*behind, *found)):
+            return [self._unresolved(node, name)]
+        changed = operated(found[0], sign, [word.characters for word in behind])
+        return [self._unresolved(node, name)] if changed is None else [changed.with_splits(True)]
 
     def _arithmetic(self, node: "Node") -> Text:
         body = self._tree.source(node).removeprefix("$((").removesuffix("))").removeprefix("$[").removesuffix("]")
@@ -268,21 +277,6 @@ def _unescaped(text: Text, table: Mapping[str, str], only: str | None = "") -> T
         offsets.append(text.offsets[index])
         index += 1
     return Text("".join(out), tuple(offsets), (False,) * len(out), text.unresolved, only is not None)
-
-
-def _stripped(text: Text, sign: str, pattern: str) -> Text | None:
-    """`${X#p}`, `${X##p}`, `${X%p}`, `${X%%p}`; `None` for operators that are not followed."""
-    characters = text.characters
-    if len(characters) > 4096 or len(pattern) > 256:
-        return None
-    lengths = range(len(characters) + 1)
-    if sign in ("#", "##"):
-        ends = [n for n in lengths if fnmatch.fnmatchcase(characters[:n], pattern)]
-        return text.part((ends[-1] if sign == "##" else ends[0]) if ends else 0)
-    if sign in ("%", "%%"):
-        starts = [n for n in lengths if fnmatch.fnmatchcase(characters[n:], pattern)]
-        return text.part(0, (starts[0] if sign == "%%" else starts[-1]) if starts else len(characters))
-    return None
 
 
 def folder_of(script: str) -> str:

@@ -9,14 +9,18 @@ HAND_ON = {"ssh", "tmux", "screen", "su", "runuser", "script", "watch", "timeout
 STARTS_SERVER = re.compile(r"(sglang[.\w]*launch_server|\bsglang\s+serve\b|\bvllm\s+serve\b|vllm\.entrypoints)")
 
 
-def nested_script(words: list[Text]) -> int | None:
-    """Index of the word that holds a whole command for another shell."""
+def nested_script(words: list[Text]) -> tuple[int, Text] | None:
+    """The index of the word that holds a whole command for another shell, and that command."""
     for index, word in enumerate(words):
-        if index and " " in word.characters.strip() and STARTS_SERVER.search(word.characters):
-            names = {earlier.characters.rsplit("/", 1)[-1] for earlier in words[:index]}
-            takes_command = re.fullmatch(r"-[a-z]*c", words[index - 1].characters) is not None
-            if (names & SHELLS and takes_command) or names & HAND_ON:
-                return index
+        if not index or " " not in word.characters.strip() or not STARTS_SERVER.search(word.characters):
+            continue
+        names = {earlier.characters.rsplit("/", 1)[-1] for earlier in words[:index]}
+        takes_command = re.fullmatch(r"-[a-z]*c", words[index - 1].characters) is not None
+        if "sbatch" in names and word.characters.startswith("--wrap="):
+            return index, word.part(len("--wrap="))
+        wrapped = "sbatch" in names and words[index - 1].characters == "--wrap"
+        if (names & SHELLS and takes_command) or names & HAND_ON or wrapped:
+            return index, word
     return None
 
 

@@ -1,11 +1,14 @@
-"""systemd units: `ExecStart=` with `Environment=`, continued lines and comments between them."""
+"""systemd units and Quadlet files: what they start, `Environment=`, continued lines and comments between them."""
 
 import re
 from pathlib import Path
 
+import msgspec
+
 from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Launch
+from engine.check.sources.containers import bind, release_in
 from engine.check.sources.invocation import launches_in
 from engine.check.sources.shell import shell_commands
 from engine.check.sources.text import SourceText, Text, joined, literal
@@ -15,32 +18,53 @@ ASSIGNMENT = re.compile(r"""(?:"(\w+)=((?:[^"\\]|\\.)*)"|'(\w+)=([^']*)'|(\w+)=(
 EXEC_PREFIXES = "-@:+!|"
 
 
-def read_unit(source: SourceText, home: str) -> list[Launch]:
-    """The servers that a unit starts."""
+class _Service(msgspec.Struct):
+    """What the settings of one unit add up to."""
+
     environment: dict[str, str] = {}
     folder: Path | None = None
     starts: list[Text] = []
+    image: str = ""
+    mounts: list[tuple[str, str]] = []
+
+
+def read_unit(source: SourceText, home: str) -> list[Launch]:
+    """The servers that a unit, or a Podman Quadlet file, starts."""
+    service = _Service()
     for key, value in _settings(source):
-        match key:
-            case "Environment":
-                environment.update(_assignments(value.characters))
-            case "EnvironmentFile":
-                environment.update(_environment_file(value.characters.strip()))
-            case "WorkingDirectory":
-                folder = Path(value.characters.strip().lstrip("-").replace("~", home).replace("%h", home))
-            case "ExecStart" | "ExecStartPre":
-                starts.append(_without_prefixes(value))
+        _take(service, key, value, home)
+    environment = service.environment
     found: list[Launch] = []
-    for start in starts:
-        commands = shell_commands(source, {**environment, "HOME": environment.get("HOME", home)}, folder, start)
-        for launch in launches_in(commands):
-            found.append(_surrounded(launch, environment, folder))
+    for start in service.starts:
+        variables = {**environment, "HOME": environment.get("HOME", home)}
+        for launch in launches_in(shell_commands(source, variables, service.folder, start)):
+            found.append(_surrounded(launch, service))
     return found
+
+
+def _take(service: _Service, key: str, value: Text, home: str) -> None:
+    text = value.characters.strip()
+    match key:
+        case "Environment":
+            service.environment.update(_assignments(value.characters))
+        case "EnvironmentFile":
+            service.environment.update(_environment_file(text))
+        case "WorkingDirectory":
+            service.folder = Path(text.lstrip("-").replace("~", home).replace("%h", home))
+        case "ExecStart" if not text:
+            service.starts.clear()
+        case "ExecStart" | "ExecStartPre" | "Exec":
+            service.starts.append(_without_prefixes(value))
+        case "Image":
+            service.image = text
+        case "Volume" if (mount := bind(text)) is not None:
+            service.mounts.append(mount)
 
 
 def is_unit(text: str) -> bool:
     """Whether a text looks like a systemd unit."""
-    return re.search(r"^\[Service\]", text, re.MULTILINE) is not None and "ExecStart" in text
+    service = re.search(r"^\[Service\]", text, re.MULTILINE) is not None and "ExecStart" in text
+    return service or re.search(r"^\[Container\]\s*$", text, re.MULTILINE) is not None
 
 
 def environment_file(text: str) -> dict[str, str]:
@@ -53,11 +77,16 @@ def environment_file(text: str) -> dict[str, str]:
     return found
 
 
-def _surrounded(launch: Launch, environment: dict[str, str], folder: Path | None) -> Launch:
-    import msgspec
-
-    working = str(folder) if folder is not None and launch.working_folder is None else launch.working_folder
-    return msgspec.structs.replace(launch, environment={**environment, **launch.environment}, working_folder=working)
+def _surrounded(launch: Launch, service: _Service) -> Launch:
+    folder = str(service.folder) if service.folder is not None else None
+    return msgspec.structs.replace(
+        launch,
+        environment={**service.environment, **launch.environment},
+        working_folder=launch.working_folder or folder,
+        mounts=(*launch.mounts, *service.mounts),
+        release_hint=launch.release_hint or release_in([service.image]),
+        elsewhere=launch.elsewhere or bool(service.image),
+    )
 
 
 def _settings(source: SourceText) -> list[tuple[str, Text]]:
@@ -77,7 +106,7 @@ def _settings(source: SourceText) -> list[tuple[str, Text]]:
             continue
         if key is None:
             setting = SETTING.match(line)
-            if setting is None or section != "[Service]":
+            if setting is None or section not in ("[Service]", "[Container]"):
                 continue
             key, parts = setting["key"], []
             start += setting.end()
