@@ -86,3 +86,40 @@ def eagle3_tensors(config: Config, fc_in: int, *, embeddings: bool = False) -> T
         found["d2t"] = ("I64", (draft_vocab,), tuple(min(index, spare) for index in range(draft_vocab)))
         found["t2d"] = ("BOOL", (config["vocab_size"],))
     return found
+
+
+def mla_tensors(config: Config, fc_in: int, *, head: int | None = None) -> Tensors:
+    """All tensors of a sound draft with multi-head latent attention; `head` is the rows of its own LM head."""
+    hidden, middle, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
+    query, key, rotary = config["q_lora_rank"], config["kv_lora_rank"], config["qk_rope_head_dim"]
+    plain, value = config["qk_nope_head_dim"], config["v_head_dim"]
+    layer: dict[str, tuple[int, ...]] = {
+        "self_attn.q_a_proj": (query, 2 * hidden), "self_attn.q_a_layernorm": (query,),
+        "self_attn.q_b_proj": (heads * (plain + rotary), query),
+        "self_attn.kv_a_proj_with_mqa": (key + rotary, 2 * hidden), "self_attn.kv_a_layernorm": (key,),
+        "self_attn.kv_b_proj": (heads * (plain + value), key), "self_attn.o_proj": (hidden, heads * value),
+        "mlp.gate_proj": (middle, hidden), "mlp.up_proj": (middle, hidden), "mlp.down_proj": (hidden, middle),
+        "input_layernorm": (hidden,), "hidden_norm": (hidden,), "post_attention_layernorm": (hidden,),
+    }  # fmt: skip
+    found: Tensors = {f"layers.0.{name}.weight": ("BF16", shape) for name, shape in layer.items()}
+    found |= {"fc.weight": ("BF16", (hidden, fc_in)), "norm.weight": ("BF16", (hidden,))}
+    return found if head is None else {**found, "lm_head.weight": ("BF16", (head, hidden))}
+
+
+def dflash_tensors(config: Config, layers_captured: int) -> Tensors:
+    """All tensors of a sound DFlash draft."""
+    hidden, middle, head = config["hidden_size"], config["intermediate_size"], config["head_dim"]
+    query, key = head * config["num_attention_heads"], head * config["num_key_value_heads"]
+    layer: dict[str, tuple[int, ...]] = {
+        "self_attn.q_proj": (query, hidden), "self_attn.k_proj": (key, hidden), "self_attn.v_proj": (key, hidden),
+        "self_attn.o_proj": (hidden, query), "self_attn.q_norm": (head,), "self_attn.k_norm": (head,),
+        "mlp.gate_proj": (middle, hidden), "mlp.up_proj": (middle, hidden), "mlp.down_proj": (hidden, middle),
+        "input_layernorm": (hidden,), "post_attention_layernorm": (hidden,),
+    }  # fmt: skip
+    found: Tensors = {
+        f"layers.{index}.{name}.weight": ("BF16", shape)
+        for index in range(config["num_hidden_layers"])
+        for name, shape in layer.items()
+    }
+    found["fc.weight"] = ("BF16", (hidden, layers_captured * hidden))
+    return {**found, "hidden_norm.weight": ("BF16", (hidden,)), "norm.weight": ("BF16", (hidden,))}

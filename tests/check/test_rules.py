@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - a table
 """Each rule finds its fault, and is silent on a near miss. All inputs are read by the real readers."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +40,12 @@ MLA: Config = {"architectures": ["Eagle3DeepseekV2ForCausalLM"], "q_lora_rank": 
 DEEPSEEK: Config = {"architectures": ["DeepseekV3ForCausalLM"]}
 NONE: Tensors = {}
 VOCABULARY = '{"model": {"vocab": {"a": 0, "%s": 1}}}'
+
+
+def one_tensor(name: str) -> str:
+    """A safetensors file of one tensor, its length below 128 so that it is text as well."""
+    header = json.dumps({name: {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}, separators=(",", ":"))
+    return chr(len(header)) + "\0" * 7 + header + "ab"
 
 
 class Setup(NamedTuple):
@@ -170,6 +177,8 @@ CASES: dict[str, tuple[Setup, Setup]] = {
     "live-hidden-width": (S(live=running(), more={"hidden_width": 1024}), S(live=running(), more={"hidden_width": 1536})),
     "draft-path-missing": (S(f"{SERVE} --speculative-algorithm EAGLE {TREE}"), S(f"{SERVE} --speculative-algorithm EAGLE {TREE}", target=DEEPSEEK)),
     "draft-path-redundant": (S(EAGLE, target=DEEPSEEK, draft={"architectures": ["DeepseekV3ForCausalLMNextN"]}, tensors=NONE), S(target=DEEPSEEK)),
+    "mtp-layers-missing": (S(EAGLE.replace("{draft}", "{target}"), target={**DEEPSEEK, "num_nextn_predict_layers": 1}, files={"target/model.safetensors": one_tensor("model.layers.0.mlp.gate_proj.weight")}), S(EAGLE.replace("{draft}", "{target}"), target={**DEEPSEEK, "num_nextn_predict_layers": 1}, files={"target/model.safetensors": one_tensor("model.layers.32.eh_proj.weight")})),
+    "dspark-markov-rank-missing": (S(SOUND.replace("EAGLE3", "DSPARK"), draft={"architectures": ["DSparkDraftModel"]}, tensors=NONE), S(SOUND.replace("EAGLE3", "DSPARK"), draft={"architectures": ["DSparkDraftModel"], "markov_rank": 256}, tensors=NONE)),
     "draft-path-not-found": (S(SOUND.replace("{draft}", "{root}/nowhere")), S()),
     "draft-is-target": (S(SOUND.replace("{draft}", "{target}")), S()),
     "eagle3-target-unsupported": (S(release="0.5.9", target={"architectures": ["KimiK25ForConditionalGeneration"]}), S(release="0.5.10", target={"architectures": ["KimiK25ForConditionalGeneration"]})),

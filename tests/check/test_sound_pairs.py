@@ -1,12 +1,11 @@
 """Public targets with public drafts, as they are served: no error is found in any."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engine.check.rules import findings
-from tests.check.pairs import Config, deployment, eagle3_tensors, model
+from tests.check.pairs import Config, deployment, dflash_tensors, eagle3_tensors, mla_tensors, model
 from tests.check.public_targets import FP8, MLA, TARGETS, Shape, draft_config, target_config
 
 TREE = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
@@ -91,13 +90,7 @@ def test_the_mla_draft_of_kimi(release: str, vocabulary: int | str | None, tmp_p
     config["draft_vocab_size"] = vocabulary
     if vocabulary == "absent":
         del config["draft_vocab_size"]
-    tensors: dict[str, tuple[Any, ...]] = {
-        "fc.weight": ("BF16", (7168, 21504)), "norm.weight": ("BF16", (7168,)),
-        "layers.0.self_attn.q_a_proj.weight": ("BF16", (1536, 14336)),
-        "layers.0.self_attn.kv_b_proj.weight": ("BF16", (16384, 512)),
-    }  # fmt: skip
-    if isinstance(vocabulary, int):
-        tensors["lm_head.weight"] = ("BF16", (vocabulary, 7168))
+    tensors = mla_tensors(config, 21504, head=vocabulary if isinstance(vocabulary, int) else None)
     model(tmp_path / "target", target_config(shape))
     model(tmp_path / "draft", config, tensors)
     assert errors(EAGLE3 + " --tp-size 8 --quantization modelopt_fp4", tmp_path, release) == []
@@ -183,7 +176,7 @@ def test_dflash(architecture: str, name: str, tmp_path: Path) -> None:
     )
     del config["draft_vocab_size"]
     model(tmp_path / "target", target_config(shape))
-    model(tmp_path / "draft", config)
+    model(tmp_path / "draft", config, dflash_tensors(config, 5))
     command = f"{SERVE} DFLASH {WITH_DRAFT} --speculative-num-draft-tokens 16"
     assert errors(command, tmp_path, "0.5.23") == []
 

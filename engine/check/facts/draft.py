@@ -10,7 +10,11 @@ from engine.check.flags.release import version_key
 from engine.check.models.json_files import text_config
 from engine.check.records import Model, Tensor
 
-LEGACY_NORMS = {"aux_norm_low": "fc_norm.0", "aux_norm_mid": "fc_norm.1", "aux_norm_high": "fc_norm.2"}
+LEGACY_NAMES = {
+    "aux_norm_low": "fc_norm.0", "aux_norm_mid": "fc_norm.1", "aux_norm_high": "fc_norm.2",
+    "encoder.fc.": "fc.", "encoder.output_norm_enc.": "hidden_norm.",
+}  # fmt: skip
+"""Other spellings that `load_weights` takes (sglang 0.5.23, models/llama_eagle3.py and models/dflash.py)."""
 
 
 class DraftFacts:
@@ -36,7 +40,8 @@ class DraftFacts:
         """Tensors under the names that SGLang gives them: without `model.`, `midlayer` as `layers.0`."""
         if self.model is None or self.model.tensors is None:
             return None
-        return {sglang_name(name): tensor for name, tensor in self.model.tensors.items()}
+        named = mla_name if family_of(self.architecture) == "eagle3_mla" else sglang_name
+        return {named(name): tensor for name, tensor in self.model.tensors.items()}
 
     @cached_property
     def family(self) -> DraftFamily | None:
@@ -102,6 +107,13 @@ class DraftFacts:
         return _ids(self.config.get("eagle_aux_hidden_state_layer_ids"))
 
     @cached_property
+    def block_ids(self) -> list[int] | None:
+        """Layer ids of a DFlash draft: nested in `dflash_config`, else at the top (dflash_utils.py)."""
+        nested = self.config.get("dflash_config")
+        found = nested.get("target_layer_ids") if isinstance(nested, Mapping) else None
+        return _ids(found if found is not None else self.config.get("target_layer_ids"))
+
+    @cached_property
     def wants_final_states(self) -> bool:
         """`use_aux_hidden_state: false`: made for the target's final states, honoured from 0.5.8 on."""
         return (self.eagle_config or {}).get("use_aux_hidden_state") is False
@@ -138,9 +150,14 @@ class DraftFacts:
 def sglang_name(name: str) -> str:
     """A tensor's name as `load_weights` matches it (sglang 0.5.23, models/llama_eagle3.py)."""
     short = name.removeprefix("model.").replace("midlayer.", "layers.0.")
-    for old, new in LEGACY_NORMS.items():
+    for old, new in LEGACY_NAMES.items():
         short = short.replace(old, new)
     return short
+
+
+def mla_name(name: str) -> str:
+    """A tensor's name as the MLA class matches it: it takes no `model.` before it (models/kimi_k25_eagle3.py)."""
+    return f"layers.0.{name.removeprefix('midlayer.')}" if name.startswith("midlayer.") else name
 
 
 def _ids(value: object) -> list[int] | None:

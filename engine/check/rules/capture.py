@@ -21,6 +21,8 @@ IDS = "eagle_config.eagle_aux_hidden_state_layer_ids"
 def capture_layer_out_of_range(facts: Facts) -> Iterator[Detail]:
     """Counted as the class counts."""
     ids, highest = facts.draft.nested_ids, facts.target.highest_capture
+    if facts.algorithm == "DFLASH":
+        yield from _block_ids_outside(facts)
     if facts.captured is None or ids is None or highest is None:
         return
     bad = [(one, layer) for one, layer in zip(ids, facts.captured, strict=True) if not 0 <= layer <= highest]
@@ -257,3 +259,18 @@ def _trained_outputs(facts: Facts) -> list[int] | None:
             if isinstance(found, list) and found and all(isinstance(one, int) for one in found):
                 return found
     return None
+
+
+def _block_ids_outside(facts: Facts) -> Iterator[Detail]:
+    """A DFlash draft's ids are outputs of layers, and checked at start (speculative/dflash_utils.py)."""
+    ids, layers = facts.draft.block_ids, facts.target.layers
+    bad = [one for one in ids or () if layers is not None and not 0 <= one < layers]
+    if bad:
+        yield Detail(
+            f"The target has {layers} layers; {', '.join(map(str, bad))} cannot be taken. The start fails.",
+            (
+                facts.config_key("draft", "dflash_config.target_layer_ids"),
+                facts.config_key("target", "num_hidden_layers"),
+            ),
+            Fix(text="use a draft that was trained for this target"),
+        )

@@ -218,6 +218,26 @@ def norm_output_mismatch(facts: Facts) -> Iterator[Detail]:
 
 
 @rule(
+    "dspark-markov-rank-missing",
+    "error",
+    "A DSpark draft without a Markov head",
+    explanation="DSPARK samples its block through the draft's Markov head: markov_rank must be above 0, else the start fails.",
+    source="sglang 0.5.23, models/dspark.py",
+)
+def dspark_markov_rank_missing(facts: Facts) -> Iterator[Detail]:
+    """Absent or 0."""
+    if facts.algorithm != "DSPARK" or facts.draft.architecture not in ("DSparkDraftModel", "Qwen3DSparkModel"):
+        return
+    rank = facts.draft.config.get("markov_rank", 0)
+    if isinstance(rank, int) and rank <= 0:
+        yield Detail(
+            f"markov_rank is {rank}: the start fails.",
+            (facts.config_key("draft", "markov_rank", "above 0"),),
+            Fix(text="get the whole draft; its config is not that of a DSpark draft"),
+        )
+
+
+@rule(
     "draft-target-name-differs",
     "warning",
     "The draft names another target",

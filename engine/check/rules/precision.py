@@ -46,10 +46,11 @@ def draft_context_short(facts: Facts) -> Iterator[Detail]:
 
 @rule(
     "dtype-mismatch",
-    "warning",
+    "error",
     "Draft and target run in different number formats",
-    explanation="With --dtype auto each follows its own config, and float32 or none becomes float16. A bfloat16 target with a "
-    "float16 draft ends in a matrix product of two formats.",
+    explanation="With --dtype auto each follows its own config, and float32 or none becomes float16. The states of a bfloat16 "
+    "target then meet the weights of a float16 draft head in one matrix product: the start or the first request fails. A "
+    "separate draft model (STANDALONE) shares no product with its target; there it is a warning.",
     source="sglang 0.5.23, configs/model_config.py _get_and_verify_dtype; sglang pull 3431; SpecForge issue 348",
 )
 def dtype_mismatch(facts: Facts) -> Iterator[Detail]:
@@ -62,14 +63,17 @@ def dtype_mismatch(facts: Facts) -> Iterator[Detail]:
         return
     draft, target = _dtype(facts.draft.config), _dtype(facts.target.config, facts)
     if facts.draft.config and facts.target.config and draft and target and draft != target:
+        apart = facts.algorithm == "STANDALONE"
+        what = "they share no product, but round differently" if apart else "the first matrix product of both fails"
         yield Detail(
-            f"The target runs in {target}, the draft in {draft}: the first matrix product of both fails or loses precision.",
+            f"The target runs in {target}, the draft in {draft}: {what}.",
             (
                 facts.config_key("draft", "torch_dtype"),
                 facts.config_key("target", "torch_dtype"),
                 facts.flag("dtype", target),
             ),
             Fix(text=f"say --dtype {target}", set_flags={"--dtype": target}),
+            "warning" if apart else None,
         )
 
 

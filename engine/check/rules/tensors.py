@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.check.facts.deployment import Facts
 from engine.check.facts.parameters import OPTIONAL, OPTIONAL_ENDINGS, Shape, expected_parameters
-from engine.check.records import Fix
+from engine.check.records import Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
 FUSED = {
@@ -13,7 +13,17 @@ FUSED = {
     "v_proj": "qkv_proj",
     "gate_proj": "gate_up_proj",
     "up_proj": "gate_up_proj",
+    "q_a_proj": "fused_qkv_a_proj_with_mqa",
+    "kv_a_proj_with_mqa": "fused_qkv_a_proj_with_mqa",
 }
+WITH_EH_PROJ = frozenset(
+    {"DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM", "Glm4MoeForCausalLM", "Glm4MoeLiteForCausalLM"}
+    | {"GlmMoeDsaForCausalLM", "DeepseekV3ForCausalLMNextN", "Glm4MoeForCausalLMNextN"}
+)
+"""Classes whose MTP layer begins with a projection of embedding and state."""
+
+PACKED_NAMES = ("qweight", "weight_packed", "weight_q", "w_q")
+"""What stands in place of `weight` in quantised checkpoints."""
 
 
 @rule(
@@ -22,14 +32,14 @@ FUSED = {
     "A parameter that no tensor fills keeps random values",
     explanation="load_weights has no completeness check: a parameter without a tensor stays at its random initial value, and "
     "nothing is logged. A missing lm_head with draft_vocab_size set gave accept length 1.00 in public (sglang issue 27829).",
-    source="sglang 0.5.23, models/llama_eagle3.py and kimi_k25_eagle3.py load_weights; sglang issue 27829",
+    source="sglang 0.5.23, models/llama_eagle3.py, kimi_k25_eagle3.py and dflash.py load_weights; sglang issue 27829",
 )
 def tensor_missing(facts: Facts) -> Iterator[Detail]:
     """Each one by name."""
     tensors = facts.draft.tensors
-    if tensors is None or facts.algorithm not in ("EAGLE", "EAGLE3"):
+    if tensors is None or facts.algorithm not in ("EAGLE", "EAGLE3", "DFLASH"):
         return
-    missing = [name for name in _needed(facts) if name not in tensors and not _fused(name, tensors)]
+    missing = [name for name in _needed(facts) if not _filled(name, tensors)]
     for name in missing:
         yield Detail(
             f"{name} is not in the checkpoint: it keeps random values, and nothing is logged."
@@ -38,6 +48,35 @@ def tensor_missing(facts: Facts) -> Iterator[Detail]:
             ),
             (facts.tensor(name), *([facts.config_key("draft", "draft_vocab_size")] if "lm_head" in name else [])),
             _head_fix(facts) if "lm_head" in name else Fix(text="get the whole checkpoint, or export it again"),
+        )
+
+
+@rule(
+    "mtp-layers-missing",
+    "error",
+    "The checkpoint lacks the MTP layers that it declares",
+    explanation="With EAGLE or NEXTN these targets draft with the MTP layer of their own checkpoint. Exports and quantised copies "
+    "often leave it out; load_weights then finds nothing under its name, and the draft keeps random values.",
+    source="sglang 0.5.23, models/deepseek_nextn.py and glm4_moe_nextn.py; deepseek_common/deepseek_weight_loader.py",
+)
+def mtp_layers_missing(facts: Facts) -> Iterator[Detail]:
+    """No projection of embedding and state in readable weights."""
+    own = facts.draft_path in (None, facts.get("model_path"))
+    role = "target" if own else "draft"
+    model = facts.deployment.target if own else facts.deployment.draft
+    class_name = facts.target.architecture if own else facts.draft.architecture
+    if facts.algorithm != "EAGLE" or model is None or not model.tensors or class_name not in WITH_EH_PROJ:
+        return
+    if own and not facts.target.config.get("num_nextn_predict_layers"):
+        return
+    if not any(".eh_proj." in name for name in model.tensors):
+        yield Detail(
+            f"No tensor of the {role}'s {len(model.tensors)} is an eh_proj: its MTP layer is not there, and drafts at random.",
+            (
+                facts.config_key(role, "num_nextn_predict_layers"),
+                Evidence(what=f"{model.folder}: *.eh_proj.weight", found="absent"),
+            ),
+            Fix(text="get the checkpoint with its MTP layer, or an exported one, and give its path as the draft"),
         )
 
 
@@ -78,7 +117,7 @@ def tensor_unused(facts: Facts) -> Iterator[Detail]:
 def tensor_shape_mismatch(facts: Facts) -> Iterator[Detail]:
     """Attention heads, MLP, norms; fc and head have rules of their own."""
     expected, tensors = expected_parameters(facts.draft), facts.draft.tensors
-    if expected is None or tensors is None or facts.algorithm not in ("EAGLE", "EAGLE3"):
+    if expected is None or tensors is None or facts.algorithm not in ("EAGLE", "EAGLE3", "DFLASH"):
         return
     for name, shape in expected.items():
         tensor = tensors.get(name)
@@ -97,9 +136,6 @@ def _needed(facts: Facts) -> list[str]:
     expected = expected_parameters(facts.draft)
     if expected is not None:
         return list(expected)
-    if facts.draft.family == "eagle3_mla":
-        names = ["fc.weight", "norm.weight"]
-        return [*names, "lm_head.weight"] if facts.draft.config.get("draft_vocab_size") is not None else names
     if facts.draft.family == "eagle" and facts.algorithm == "EAGLE":
         return ["fc.weight"]
     return []
@@ -113,15 +149,18 @@ def _head_fix(facts: Facts) -> Fix:
     return Fix(text="get the whole checkpoint, or export it again")
 
 
-def _fused(name: str, tensors: Mapping[str, object]) -> bool:
+def _filled(name: str, tensors: Mapping[str, object]) -> bool:
+    """By a tensor of this name, of the fused parameter's, or of a packed format's."""
     parts = name.split(".")
     fused = FUSED.get(parts[-2]) if len(parts) > 1 else None
-    return fused is not None and ".".join([*parts[:-2], fused, parts[-1]]) in tensors
+    stems = [".".join(parts[:-1])] + ([".".join([*parts[:-2], fused])] if fused is not None else [])
+    endings = (parts[-1], *(PACKED_NAMES if parts[-1] == "weight" else ()))
+    return any(f"{stem}.{ending}" in tensors for stem in stems for ending in endings)
 
 
 def _is_fused(name: str) -> bool:
     return any(f".{fused}." in name for fused in FUSED.values()) or name.endswith(
-        ("qweight", "qzeros", "scales", "g_idx")
+        ("qweight", "qzeros", "scales", "g_idx", "weight_packed", "weight_shape", "weight_q", "w_q")
     )
 
 

@@ -50,6 +50,8 @@ def fc_bypassed(facts: Facts) -> Iterator[Detail]:
 def aux_width_mismatch(facts: Facts) -> Iterator[Detail]:
     """Widths by tensor, else by config."""
     draft, handed = facts.draft, facts.handed_width
+    if facts.algorithm == "DFLASH":
+        yield from _block_widths(facts)
     if facts.algorithm != "EAGLE3" or handed is None or draft.fc_in is None or not draft.is_eagle3:
         return
     if facts.captures_final_states or handed == draft.fc_in or handed == draft.hidden_size:
@@ -118,11 +120,10 @@ def draft_hidden_size_mismatch(facts: Facts) -> Iterator[Detail]:
     """No target_hidden_size, other widths."""
     draft, target = facts.draft, facts.target
     stated = draft.config.get("target_hidden_size")
-    if facts.algorithm not in ("EAGLE", "EAGLE3") or draft.family in (
+    if facts.algorithm not in ("EAGLE", "EAGLE3", "DFLASH") or draft.family in (
         None,
         "causal",
         "gemma4_assistant",
-        "dflash",
         "dspark",
     ):
         return
@@ -135,4 +136,22 @@ def draft_hidden_size_mismatch(facts: Facts) -> Iterator[Detail]:
                 facts.config_key("target", "hidden_size"),
             ),
             Fix(text="use a draft for this target; a narrower draft needs target_hidden_size and its own embed_tokens"),
+        )
+
+
+def _block_widths(facts: Facts) -> Iterator[Detail]:
+    """DFlash: fc takes as many states as layers are named, each as wide as the draft (models/dflash.py load_weights)."""
+    draft = facts.draft
+    count = len(draft.block_ids or ()) or integer(draft.config.get("num_hidden_layers"))
+    if draft.family != "dflash" or draft.fc is None or len(draft.fc.shape) != 2 or not count or not draft.hidden_size:
+        return
+    if draft.fc.shape[1] != count * draft.hidden_size:
+        yield Detail(
+            f"The config names {count} layers of {draft.hidden_size}, so {count * draft.hidden_size}; fc takes "
+            f"{draft.fc.shape[1]}. The start fails.",
+            (
+                facts.tensor("fc.weight", f"{draft.hidden_size} x {count * draft.hidden_size}"),
+                facts.config_key("draft", "dflash_config.target_layer_ids"),
+            ),
+            Fix(text="config and weights belong to different drafts: get both again"),
         )
