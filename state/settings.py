@@ -26,6 +26,8 @@ class Watching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Paths on further file systems, for example where checkpoints lie."""
     disk_full_hours: float = 12.0
     """A disk that will be full within this time is an alert."""
+    api_keys: dict[str, str] = {}
+    """The URL of a server that wants an API key, to the name of the secret or environment variable that holds it."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -46,6 +46,7 @@ class CommandAfterDashes(click.Command):
     "--break-even", metavar="LENGTH", type=float, help="Accept length from which speculation pays, by a benchmark."
 )
 @click.option("--sglang-version", metavar="VERSION", help="The SGLang release that will run, for example 0.5.23.")
+@click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the servers' API key.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option("--sarif", is_flag=True, help="Report as SARIF 2.1.0.")
 @click.option("--fix", is_flag=True, help="Print the corrected command as a unified diff; nothing is changed or run.")
@@ -61,6 +62,7 @@ def check(
     train: str | None,
     break_even: float | None,
     sglang_version: str | None,
+    api_key_env: str | None,
     as_json: bool,
     sarif: bool,
     fix: bool,
@@ -81,9 +83,10 @@ def check(
     files, command = sources, context.meta.get(COMMAND_KEY, ())
     if not (files or command or servers or pids or running):
         raise click.UsageError("nothing to check: give a FILE, a command after --, --server, --pid or --running.")
+    from console.command_line.api_key import api_key
     from engine.check.collect import Collection
 
-    collection = Collection(sglang_version, break_even)
+    collection = Collection(sglang_version, break_even, api_key(api_key_env))
     if train is not None:
         collection.add_training(train)
     outcome = _run(collection, files, command, servers, pids, running)

@@ -21,19 +21,23 @@ Exit status: 0 answered and nothing wrong found, 1 an error found, 2 no answer."
 @click.argument("url", metavar="URL")
 @click.option("--prompts", default=4, show_default=True, type=click.IntRange(1, 64), help="How many prompts to ask.")
 @click.option("--max-tokens", default=64, show_default=True, type=click.IntRange(1, 4096), help="Tokens an answer.")
+@click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the server's API key.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.pass_context
-def probe(context: click.Context, url: str, prompts: int, max_tokens: int, as_json: bool) -> None:
+def probe(
+    context: click.Context, url: str, prompts: int, max_tokens: int, api_key_env: str | None, as_json: bool
+) -> None:
     """Ask a running SGLang server a few short prompts and measure accept length and speed.
 
     The prompts are asked one after another, so the speed is that of a single request. Where the server was started with
     --enable-return-hidden-states, the width of its hidden states is measured too.
     """
+    from console.command_line.api_key import api_key
     from engine.check.deployment import assemble
     from engine.check.probe import probe as ask
     from engine.check.report.result import check_deployment
 
-    result, live = ask(url, prompts, max_tokens)
+    result, live = ask(url, prompts, max_tokens, api_key(api_key_env))
     checked = check_deployment(assemble(None, live=live)) if result.problem is None else None
     if as_json:
         _print_json(result, checked)

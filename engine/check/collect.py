@@ -11,16 +11,16 @@ from engine.check.errors import SourceUnreadable
 from engine.check.records import Benchmark, Launch, LiveServer, Place
 from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
 
-DEFAULT_PORT = 30000
-"""SGLang's own (sglang 0.5.23, arg_groups/fields/serving.py)."""
-
 OWN_SERVER_TIMEOUT_S = 2.0
 
 
 class Collection:
     """Launches and servers of one run. A source that cannot be read does not stop the others."""
 
-    def __init__(self, sglang_version: str | None = None, break_even: float | None = None) -> None:
+    def __init__(
+        self, sglang_version: str | None = None, break_even: float | None = None, api_key: str | None = None
+    ) -> None:
+        self._api_key = api_key
         self._sglang_version = sglang_version
         self._break_even = break_even
         self._training: Mapping[str, Any] | None = None
@@ -90,7 +90,7 @@ class Collection:
         """A live server; what goes wrong with it becomes a finding."""
         from engine.check.live import read_server
 
-        self._servers.append(read_server(url))
+        self._servers.append(read_server(url, api_key=self._api_key))
 
     def outcome(self) -> Outcome:
         """Check everything that was added."""
@@ -107,7 +107,7 @@ class Collection:
                 live = free[0]
             if live is not None:
                 free.remove(live)
-            pairs.append((launch, live if live is not None else _answering(launch)))
+            pairs.append((launch, live if live is not None else _answering(launch, self._api_key)))
         pairs += [(None, live) for live in (*free, *self._logged)]
         return pairs or [(None, None) for _ in self._benchmarks[:1]]
 
@@ -131,23 +131,25 @@ class Collection:
 
 def _serves(launch: Launch, server: LiveServer) -> bool:
     """Whether a server's address ends in the port that a launch names."""
-    port = _setting(launch, "--port")
+    port = setting(launch, "--port")
     return port is not None and server.url.endswith(f":{port}")
 
 
-def _answering(launch: Launch) -> LiveServer | None:
+def _answering(launch: Launch, api_key: str | None) -> LiveServer | None:
     """What the server of a running process says; `None` where it does not answer, since it may still be starting."""
     if launch.pid is None or launch.framework != "sglang":
         return None
     from engine.check.live import read_server
+    from engine.watch.server_discovery import look_at
 
-    host = _setting(launch, "--host") or "127.0.0.1"
-    address = "127.0.0.1" if host in ("0.0.0.0", "localhost") else f"[{host}]" if ":" in host else host
-    live = read_server(f"http://{address}:{_setting(launch, '--port') or DEFAULT_PORT}", OWN_SERVER_TIMEOUT_S)
+    process = look_at(launch.pid)
+    if process is None:
+        return None
+    live = read_server(process.url, OWN_SERVER_TIMEOUT_S, process.api_key or api_key)
     return live if live.problem is None else None
 
 
-def _setting(launch: Launch, name: str) -> str | None:
+def setting(launch: Launch, name: str) -> str | None:
     """The last value of a flag as it is spelled."""
     words = [word.text for word in launch.arguments]
     found = None

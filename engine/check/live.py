@@ -25,19 +25,19 @@ class Unanswered(Exception):
         self.status = status
 
 
-def read_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> LiveServer:
+def read_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S, api_key: str | None = None) -> LiveServer:
     """Ask one server; what cannot be had is told in `problem`, never raised."""
     import asyncio
 
-    return asyncio.run(ask_server(url, timeout_s))
+    return asyncio.run(ask_server(url, timeout_s, api_key))
 
 
-async def ask_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> LiveServer:
+async def ask_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S, api_key: str | None = None) -> LiveServer:
     """Ask one server, each of its pages for at most `timeout_s`."""
     import asyncio
 
     base = normal_url(url)
-    async with open_client() as client:
+    async with open_client(api_key) as client:
         information, model, metrics = await asyncio.gather(
             _first_object(client, base, ("/server_info", "/get_server_info"), timeout_s),
             _first_object(client, base, ("/model_info", "/get_model_info"), timeout_s),
@@ -60,13 +60,14 @@ async def ask_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> LiveServ
     )
 
 
-def open_client() -> "httpx.AsyncClient":
+def open_client(api_key: str | None = None) -> "httpx.AsyncClient":
     """A client that follows no redirect and uses no proxy; the caller sets the time of each request."""
     import httpx
 
-    from engine.watch.server_client import UNCOMPRESSED
+    from engine.watch.server_client import UNCOMPRESSED, authorized
 
-    return httpx.AsyncClient(timeout=None, trust_env=False, follow_redirects=False, headers=UNCOMPRESSED)
+    headers = {**UNCOMPRESSED, **authorized(api_key)}
+    return httpx.AsyncClient(timeout=None, trust_env=False, follow_redirects=False, headers=headers)
 
 
 def normal_url(url: str) -> str:
@@ -106,7 +107,7 @@ async def _page(client: "httpx.AsyncClient", url: str, timeout_s: float) -> byte
 def refuse_status(url: str, status: int) -> None:
     """Raise `Unanswered` for any status but 200."""
     if status in (401, 403):
-        raise Unanswered(f"{url} asks for an API key (status {status})", status)
+        raise Unanswered(f"{url} asks for an API key (status {status}): name its variable with --api-key-env", status)
     if 300 <= status < 400:
         raise Unanswered(f"{url} redirects to another address, which is not followed (status {status})", status)
     if status != 200:

@@ -62,17 +62,17 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
-def probe(url: str, prompts: int, max_tokens: int) -> tuple[Probe, LiveServer]:
+def probe(url: str, prompts: int, max_tokens: int, api_key: str | None = None) -> tuple[Probe, LiveServer]:
     """Ask `prompts` prompts, one after another, up to `max_tokens` tokens each."""
-    return asyncio.run(_probe(url, prompts, max_tokens))
+    return asyncio.run(_probe(url, prompts, max_tokens, api_key))
 
 
-async def _probe(url: str, prompts: int, max_tokens: int) -> tuple[Probe, LiveServer]:
-    live = await ask_server(url)
+async def _probe(url: str, prompts: int, max_tokens: int, api_key: str | None) -> tuple[Probe, LiveServer]:
+    live = await ask_server(url, api_key=api_key)
     if live.problem is not None:
         return Probe(url=live.url, problem=live.problem), live
     information: Mapping[str, Any] = live.server_info or {}
-    async with open_client() as client:
+    async with open_client(api_key) as client:
         chosen = [PROMPTS[index % len(PROMPTS)] for index in range(prompts)]
         requests = [await _ask(client, live.url, prompt, max_tokens) for prompt in chosen]
         width, note = await _hidden_width(client, live.url, information)

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import time
+from collections.abc import Callable
 
 import state.alerts
 from engine.watch import alerts_of_gpus, alerts_of_servers, alerts_of_work
@@ -23,7 +24,12 @@ RULES = (*alerts_of_gpus.RULES, *alerts_of_servers.RULES, *alerts_of_work.RULES)
 
 
 async def judge(
-    latest: Latest, database: sqlite3.Connection, settings: Settings, *, check_servers: bool = True
+    latest: Latest,
+    database: sqlite3.Connection,
+    settings: Settings,
+    key_of: Callable[[str], str | None] = lambda _url: None,
+    *,
+    check_servers: bool = True,
 ) -> None:
     """Judge until cancelled.
 
@@ -31,10 +37,11 @@ async def judge(
         latest: What the watchers read.
         database: A connection of this task's own.
         settings: Thresholds, and where alerts are sent.
+        key_of: The API key of the server at a URL, where the settings name one.
         check_servers: Run the checker on servers that answer. Those of a recording cannot be asked.
     """
     conditions = restore(state.alerts.open_alerts(database), RULES, time.monotonic())
-    checks, work_due = ServerChecks(), 0.0
+    checks, work_due = ServerChecks(key_of), 0.0
     jobs: list[Job] = []
     runs: list[Trend] = []
     async with asyncio.TaskGroup() as group:

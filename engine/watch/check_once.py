@@ -1,5 +1,6 @@
 """`python -m engine.watch.check_once URL [PID]`: check one running server, print its findings as JSON."""
 
+import os
 import sys
 
 import msgspec
@@ -12,6 +13,7 @@ from engine.check.records import Finding, Launch, LiveServer
 
 def check(url: str, pid: int | None) -> tuple[Finding, ...]:
     """What the checker says of a server, from its answers and, where its process is on this host, its command."""
+    from engine.check.collect import setting
     from engine.check.rules import findings
 
     launch: Launch | None = None
@@ -22,7 +24,8 @@ def check(url: str, pid: int | None) -> tuple[Finding, ...]:
             launch = read_process(pid)
         except SourceUnreadable:
             launch = None  # another account's, or gone: its answers still tell
-    live: LiveServer | None = read_server(url)
+    key = os.environ.get("ALULA_SERVER_API_KEY") or (setting(launch, "--api-key") if launch is not None else None)
+    live: LiveServer | None = read_server(url, api_key=key)
     if live is not None and live.problem:
         if launch is None:
             sys.exit(live.problem)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from engine.context import EngineContext, Part
+from engine.jobs.secrets import read_secrets
 from engine.watch.alerts import judge
 from engine.watch.gpus import watch_gpus
 from engine.watch.host import watch_host
@@ -36,8 +37,11 @@ def watch_parts(recording: Path | None = None) -> list[Part]:
         settings = _settings(context)
         await watch_host(board, lambda: stored_places(context, database, settings))
 
+    async def servers(context: EngineContext, database: sqlite3.Connection) -> None:
+        await watch_servers(board, database, _keys(context))
+
     async def judging(context: EngineContext, database: sqlite3.Connection) -> None:
-        await judge(latest, database, _settings(context), check_servers=recording is None)
+        await judge(latest, database, _settings(context), _keys(context), check_servers=recording is None)
 
     def played(path: Path) -> Part:
         return Part("replay", lambda _context: replay(path, board))
@@ -45,7 +49,7 @@ def watch_parts(recording: Path | None = None) -> list[Part]:
     sources = [
         Part("gpus", gpus),
         _with_database("host", host),
-        _with_database("servers", lambda _context, database: watch_servers(board, database)),
+        _with_database("servers", servers),
     ]
     return [
         *([played(recording)] if recording else sources),
@@ -78,6 +82,19 @@ def _with_database(name: str, work: Work) -> Part:
             database.close()
 
     return Part(name, run)
+
+
+def _keys(context: EngineContext) -> Callable[[str], str | None]:
+    """The API key of the server at a URL, by the settings; none where it has no value, which the server then tells."""
+    names = {url.rstrip("/"): name for url, name in _settings(context).watch.api_keys.items()}
+
+    def key_of(url: str) -> str | None:
+        try:
+            return read_secrets(context.folder.secrets_path, [names[url]])[names[url]].strip()
+        except (LookupError, OSError):
+            return None
+
+    return key_of
 
 
 def _settings(context: EngineContext) -> Settings:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
@@ -38,14 +39,21 @@ def open_client() -> httpx.AsyncClient:
     return client
 
 
-async def fetch(client: httpx.AsyncClient, url: str, timeout_s: float = TIMEOUT_S) -> Answer:
+def authorized(api_key: str | None) -> dict[str, str]:
+    """The header by which a server knows its key; none where there is no key."""
+    return {"Authorization": f"Bearer {api_key}"} if api_key else {}
+
+
+async def fetch(
+    client: httpx.AsyncClient, url: str, timeout_s: float = TIMEOUT_S, headers: Mapping[str, str] | None = None
+) -> Answer:
     """GET a URL.
 
     Raises:
         NoAnswer: Refused, silent, cut off, slower than the limit in all, or larger than `SIZE_LIMIT`.
     """
     try:
-        async with asyncio.timeout(timeout_s), client.stream("GET", url) as response:
+        async with asyncio.timeout(timeout_s), client.stream("GET", url, headers=headers) as response:
             return Answer(response.status_code, await read_body(response, SIZE_LIMIT))
     except TimeoutError:
         raise NoAnswer(f"no full answer within {timeout_s:.0f} s") from None

@@ -29,6 +29,8 @@ class FoundServer(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     started_at: float
     job_id: int | None = None
+    api_key: str | None = None
+    """From its command line; kept in memory alone."""
 
 
 class Discovery:
@@ -71,6 +73,7 @@ def look_at(pid: int) -> FoundServer | None:
             pid=pid,
             started_at=process.create_time(),
             job_id=job_of(process),
+            api_key=option(arguments, "--api-key"),
         )
     except (psutil.Error, OSError):
         return None
@@ -100,6 +103,17 @@ def address(arguments: Sequence[str]) -> tuple[str, int | None]:
         elif name == "--host" and re.fullmatch(r"[\w.:-]+", value):
             host = "127.0.0.1" if value in ("0.0.0.0", "::", "localhost") else value
     return (f"[{host}]" if ":" in host else host), port
+
+
+def option(arguments: Sequence[str], name: str) -> str | None:
+    """The last value of a flag on a command line."""
+    found = None
+    for index, argument in enumerate(arguments):
+        if argument.startswith(f"{name}="):
+            found = argument.partition("=")[2]
+        elif argument == name and index + 1 < len(arguments):
+            found = arguments[index + 1]
+    return found
 
 
 def _listening_port(process: psutil.Process) -> int | None:

@@ -39,7 +39,9 @@ class Unreadable(Exception):
     """Something answers that is no server of a known kind, or does not let itself be read."""
 
 
-async def identify(client: httpx.AsyncClient, url: str, paths: dict[str, str]) -> Identity:
+async def identify(
+    client: httpx.AsyncClient, url: str, paths: dict[str, str], headers: Mapping[str, str] | None = None
+) -> Identity:
     """Ask a server who it is.
 
     Args:
@@ -47,6 +49,7 @@ async def identify(client: httpx.AsyncClient, url: str, paths: dict[str, str]) -
         url: The server's.
         paths: Remembers between calls which path of this server answered: SGLang logs a warning at each use of an
             old one.
+        headers: For a server that wants a key.
 
     Raises:
         NoAnswer: Nothing came back.
@@ -54,16 +57,16 @@ async def identify(client: httpx.AsyncClient, url: str, paths: dict[str, str]) -
     """
     refusals = []
     for path in (paths["info"],) if "info" in paths else _INFO_PATHS:
-        answer = await fetch(client, url + path)
+        answer = await fetch(client, url + path, headers=headers)
         info = json_object(answer)
         if info is not None and ("model_path" in info or "internal_states" in info):
             paths["info"] = path
             return sglang_identity(info)
         refusals.append(answer.status)
     paths.pop("info", None)
-    version = json_object(await fetch(client, url + "/version"))
+    version = json_object(await fetch(client, url + "/version", headers=headers))
     if version is not None and "version" in version:
-        models = json_object(await fetch(client, url + "/v1/models"))
+        models = json_object(await fetch(client, url + "/v1/models", headers=headers))
         return vllm_identity(version, models or {})
     raise Unreadable(_refusal(refusals))
 
@@ -101,7 +104,7 @@ def vllm_identity(version: Mapping[str, Any], models: Mapping[str, Any]) -> Iden
 
 def _refusal(statuses: list[int]) -> str:
     if 401 in statuses or 403 in statuses:
-        return "it wants an API key for /server_info"
+        return "it wants an API key: name its variable in settings.toml, [watch.api_keys]"
     if 503 in statuses:
         return "it answers 503: not ready"
     return f"it answers, but not as SGLang or vLLM do (/server_info: {statuses[0]})"

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 
 from engine.watch.readings import Board, Readings
-from engine.watch.server_client import NoAnswer, fetch
+from engine.watch.server_client import NoAnswer, authorized, fetch
 from engine.watch.server_discovery import FoundServer
 from engine.watch.server_events import changes, other_start
 from engine.watch.server_identity import Identity, Unreadable, identify
@@ -35,8 +35,10 @@ _LOAD_SHARE = 10
 class ServerWatch:
     """Polls one server and puts what it learns on the board."""
 
-    def __init__(self, server: Server, board: Board, client: httpx.AsyncClient) -> None:
+    def __init__(self, server: Server, board: Board, client: httpx.AsyncClient, api_key: str | None = None) -> None:
         self.server = server
+        self._given_key = api_key
+        self._headers = authorized(api_key)
         self._board = board
         self._client = client
         self._paths: dict[str, str] = {}
@@ -63,6 +65,8 @@ class ServerWatch:
         known = self.server.started_at
         if process and known is not None and abs(process.started_at - known) > _SAME_START_S:
             self._restarted, self._answered = True, False
+        if process is not None:
+            self._headers = authorized(process.api_key or self._given_key)
         self._change(
             pid=process.pid if process else None,
             started_at=process.started_at if process else known,
@@ -89,7 +93,7 @@ class ServerWatch:
 
     async def _identify(self, clock: float) -> bool:
         """Ask who it is. True where that shows a restart."""
-        identity = self._identity = await identify(self._client, self.server.url, self._paths)
+        identity = self._identity = await identify(self._client, self.server.url, self._paths, self._headers)
         restarted = self._restarted or other_start(self.server.flags, identity.flags)
         self._restarted = False
         slow = IDENTIFY_S if self.server.metrics_enabled is not False else IDENTIFY_WITHOUT_METRICS_S
@@ -110,7 +114,7 @@ class ServerWatch:
         assert self._identity is not None
         if clock < self._metrics_due and self.server.metrics_enabled is False:
             return self._put_sample_without_metrics()
-        answer = await fetch(self._client, self.server.url + "/metrics")
+        answer = await fetch(self._client, self.server.url + "/metrics", headers=self._headers)
         now = time.time()
         if answer.status != 200:
             self._metrics_due = clock + METRICS_AGAIN_S
@@ -146,7 +150,7 @@ class ServerWatch:
             if self.server.health != "up" and not self._sick:
                 continue
             try:
-                answer = await fetch(self._client, self.server.url + "/health", HEALTH_TIMEOUT_S)
+                answer = await fetch(self._client, self.server.url + "/health", HEALTH_TIMEOUT_S, self._headers)
                 failures = failures + 1 if answer.status >= 500 else 0
             except NoAnswer:
                 failures += 1

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import time
+from collections.abc import Callable
 
 from engine.watch.readings import Board, Readings
 from engine.watch.server_client import open_client
@@ -19,12 +20,15 @@ FORGET_S = 86_400.0
 """A server that was found on the host and is gone is forgotten after a day."""
 
 
-async def watch_servers(board: Board, database: sqlite3.Connection) -> None:
+async def watch_servers(
+    board: Board, database: sqlite3.Connection, key_of: Callable[[str], str | None] = lambda _url: None
+) -> None:
     """Watch until cancelled.
 
     Args:
         board: Takes the readings.
         database: Holds the URLs that operators gave and what is known from before.
+        key_of: The API key of the server at a URL, where the settings name one.
     """
     discovery, watches = Discovery(), dict[str, asyncio.Task[None]]()
     servers: dict[str, ServerWatch] = {}
@@ -36,7 +40,7 @@ async def watch_servers(board: Board, database: sqlite3.Connection) -> None:
                 found = {server.url: server for server in await asyncio.to_thread(discovery.scan)}
             wants = {server.url: server for server in wanted(read_servers(database), found, time.time())}
             for url in wants.keys() - servers.keys():
-                servers[url] = ServerWatch(wants[url], board, client)
+                servers[url] = ServerWatch(wants[url], board, client, key_of(url))
                 watches[url] = group.create_task(servers[url].run())
                 _announce(board, wants[url])
             for url in servers.keys() - wants.keys():

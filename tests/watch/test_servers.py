@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from engine.watch.readings import Board, Readings, merge
 from engine.watch.server_client import open_client
@@ -28,6 +29,25 @@ async def eventually(condition: Callable[[], Any]) -> Any:
         while not (found := condition()):  # noqa: ASYNC110 - looks at what another task or thread has done
             await asyncio.sleep(0.02)
         return found
+
+
+async def test_a_server_with_a_key_is_asked_with_it() -> None:
+    recorded = RecordedSglang()
+
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        known = request.headers.get("Authorization") == "Bearer right"
+        return await recorded(request) if known else web.Response(status=401)
+
+    async with serving(guarded) as url, open_client() as client:
+        board = Board()
+        for key, health in (("wrong", "unreadable"), ("right", "up")):
+            watch = ServerWatch(given(url), board, client, key)
+            task = asyncio.create_task(watch.run())
+            await eventually(lambda watch=watch, health=health: watch.server.health == health)
+            task.cancel()
+            if key == "wrong":
+                assert "API key" in watch.server.health_message
+        assert watch.server.speculative_algorithm == "EAGLE"
 
 
 class Watched:

@@ -8,6 +8,7 @@ from engine.check.flags.table import Flag, flag_table, tables
 from engine.check.records import Argument, Finding, Launch, ServerArguments, Severity
 from engine.check.report.result import ORDER, Checked
 from engine.check.report.styled import WIDTH, Line, Span, line
+from engine.jobs.secrets import shown_argv
 from state.outside_text import plain_line
 
 INDENT = 4
@@ -25,9 +26,12 @@ def command_lines(one: Checked) -> list[Line]:
     if launch is None or not (launch.program or launch.arguments):
         return []
     offending = offending_words(one)
+    texts = shown_argv([argument.text for argument in launch.arguments])
     words = [_Word(argument, None) for argument in launch.program]
     words += [
-        _Word(argument, offending.get(index)) for index, argument in enumerate(launch.arguments) if argument.raw != ""
+        _Word(msgspec.structs.replace(argument, text=text), offending.get(index))
+        for index, (argument, text) in enumerate(zip(launch.arguments, texts, strict=True))
+        if argument.raw != ""
     ]
     groups = list(_groups(words, len(launch.program)))
     lines: list[Line] = []

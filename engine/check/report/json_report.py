@@ -10,6 +10,7 @@ from engine.check.live import accept_length, release_of
 from engine.check.records import Finding, Launch, LiveServer, Model, ServerArguments
 from engine.check.report.flow import flow_of
 from engine.check.report.result import Checked, Outcome
+from engine.jobs.secrets import HIDDEN, is_secret_name, shown_argv
 
 SCHEMA_VERSION = 1
 ENVIRONMENT_PREFIXES = ("SGLANG_", "SGL_", "VLLM_")
@@ -65,7 +66,7 @@ def _launch(launch: Launch | None) -> dict[str, Any]:
         "framework": launch.framework,
         "source": msgspec.to_builtins(launch.place),
         "pid": launch.pid,
-        "command": [word.text for word in words_of(launch)],
+        "command": list(shown_argv([word.text for word in words_of(launch)])),
         "environment": environment,
         "unresolved": list(launch.unresolved),
     }
@@ -78,7 +79,7 @@ def _arguments(arguments: ServerArguments | None) -> dict[str, Any]:
     return {
         "release": arguments.release,
         "release_known": arguments.release_known,
-        "flags": {name: _plain(flag.value) for name, flag in given.items()},
+        "flags": {name: HIDDEN if is_secret_name(name) else _plain(flag.value) for name, flag in given.items()},
     }
 
 

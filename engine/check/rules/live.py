@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.check.facts.deployment import Facts
+from engine.check.live import release_of
 from engine.check.records import Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
@@ -226,6 +227,9 @@ def _info(facts: Facts) -> dict[str, Any]:
 def _expected(facts: Facts, name: str) -> Any:
     if name == "speculative_algorithm":
         return facts.algorithm
+    live = facts.deployment.live
+    if live is None or (release_of(live) is None and facts.get("speculative_num_steps") is None):
+        return facts.get(name)  # what a stand-in chooses where it is left to the server is its own affair
     if name == "speculative_num_draft_tokens" and facts.top_k == 1 and facts.num_steps is not None:
         return facts.num_steps + 1
     tree = {"speculative_num_steps": facts.num_steps, "speculative_eagle_topk": facts.top_k}

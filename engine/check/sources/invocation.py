@@ -65,7 +65,7 @@ def launch_of(command: ShellCommand, pinned: str | None = None) -> Launch | None
     if FED & {_name(word) for word in before}:
         arguments = (*arguments, Argument("", Place(command.source.name), "", ("STDIN",)))
     return Launch(
-        framework="sglang" if invocation.framework == "sglang" else "vllm",
+        framework="vllm" if invocation.framework == "vllm" else "sglang",
         arguments=arguments,
         program=program,
         environment={**inherited, **container.environment, **command.prefix},
@@ -89,6 +89,12 @@ def find_invocation(words: Sequence[str]) -> Invocation | None:
             return _module(following, words, index + 2)
         if word.startswith("-m") and word[2:] in SGLANG_MODULES | VLLM_MODULES:
             return _module(word[2:], words, index + 1)
+        if (
+            _name(word) in ("alula", "console")
+            and following == "reference"
+            and words[index + 2 : index + 3] == ["serve"]
+        ):
+            return Invocation("alula-reference", index + 3)
         if _name(word) in ("sglang", "vllm") and following == "serve":
             return Invocation(_name(word), index + 2, True)
         if re.search(r"(^|/)sglang/launch_server\.py$", word):
@@ -96,6 +102,16 @@ def find_invocation(words: Sequence[str]) -> Invocation | None:
         if VLLM_IMAGE.search(word) and following.startswith("--"):
             return Invocation("vllm", index + 1)
     return None
+
+
+def _with_own_target(source: SourceText, arguments: list[Argument]) -> list[Argument]:
+    """The reference server takes SGLang's flags, and serves Alula's own small model where none is named."""
+    if any(argument.text.partition("=")[0] in ("--model-path", "--model") for argument in arguments):
+        return arguments
+    from engine.reference.checkpoint import shipped_target
+
+    place = Place(source.name)
+    return [Argument("--model-path", place, ""), Argument(str(shipped_target()), place, ""), *arguments]
 
 
 def _module(module: str, words: Sequence[str], after: int) -> Invocation | None:
@@ -112,6 +128,8 @@ def _name(word: str) -> str:
 def _arguments(source: SourceText, words: Sequence[Text], invocation: Invocation) -> list[Argument]:
     """The words that the server's parser sees: a positional model as `--model-path`, without `--model-type`."""
     arguments = [source.argument(word) for word in words]
+    if invocation.framework == "alula-reference":
+        return _with_own_target(source, arguments)
     if invocation.framework != "sglang" or not invocation.positional_model:
         return arguments
     kept: list[Argument] = []

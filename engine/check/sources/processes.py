@@ -63,7 +63,7 @@ def running_servers() -> list[Launch]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         argv = process.info["cmdline"] or []
-        if any("sglang" in word or "vllm" in word for word in argv) and _is_server(argv):
+        if any(name in word for word in argv for name in ("sglang", "vllm", "reference")) and _is_server(argv):
             try:
                 found.append(read_process(process.pid))
             except SourceUnreadable:
@@ -76,7 +76,7 @@ def _is_server(argv: Sequence[str]) -> bool:
     if find_invocation(argv) is None:
         return False
     program = Path(argv[0]).name
-    return program.startswith("python") or program in ("sglang", "vllm")
+    return program.startswith("python") or program in ("sglang", "vllm", "alula")
 
 
 def _environment(process: psutil.Process) -> dict[str, str]:
