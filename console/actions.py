@@ -61,6 +61,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("w", "w", "wrap", "Wrap", "Break long lines, or cut them", "log"),
     Action("c", "c", "copy_fix", "Copy fix", "Copy the corrected command", "check"),
     Action("o", "o", "pick_file", "Open file", "Choose a file to check", "check"),
+    Action("v", "v", "pick_server", "Servers", "Choose a running server to check", "check"),
+    Action("l", "l", "launch_fix", "Launch", "Start the corrected command as a job (asks)", "check"),
 )
 
 SCREEN_KEYS: tuple[tuple[str, str], ...] = tuple(

@@ -39,6 +39,7 @@ class CheckScreen(FrameScreen):
 
     TITLE_TEXT = "Check"
     PLACES = ("check", "lists")
+    TOPICS = frozenset({"servers", "gpus"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("check"), *bindings("lists"), *bindings("details")]
     DEFAULT_CSS = """
     CheckScreen {
@@ -89,7 +90,7 @@ class CheckScreen(FrameScreen):
             self._watch.end()
 
     def take(self, topic: str, record: Any) -> None:
-        """Nothing here comes from the feed."""
+        """What the feed brings is looked at when a server is chosen or started."""
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Check what was typed."""
@@ -122,6 +123,49 @@ class CheckScreen(FrameScreen):
             return
         self.app.copy_to_clipboard("\n".join(commands))
         self.notify(f"copied: {plain_line(commands[0], 120)}", markup=False)
+
+    def action_pick_server(self) -> None:
+        """Choose a server that runs here, or one that is watched."""
+        from console.screens.server_choice import Choice, ServerChoice
+
+        def chosen(subject: str | None) -> None:
+            if subject is not None:
+                self.query_one("#subject", Input).value = subject
+                self._check(subject)
+
+        rows = [row for row in self.console.records.get("servers", ()) if row.server.pid is None]
+        watched = [
+            Choice(row.server.url, plain_line(f"{row.server.url}  {row.server.model or ''}", 200)) for row in rows
+        ]
+        self.app.push_screen(ServerChoice(watched), chosen)
+
+    def action_launch_fix(self) -> None:
+        """Have the engine start the corrected command, after one question."""
+        from console.checking.launching import NotLaunchable, proposal
+        from engine.jobs.secrets import secret_names, shown_argv
+        from widgets.confirmation import Confirmation
+
+        row = self.query_one("#findings", Table).selected
+        index = row.deployment if row is not None else 0
+        if index >= len(self.outcome.checked):
+            self.notify("nothing has been checked yet", markup=False)
+            return
+        view = self.console.records.get("gpus")
+        gpus = len([row for row in view.rows if row.gpu.parent_uuid is None]) if view is not None else 0
+        kept = secret_names(self.console.folder.secrets_path)
+        try:
+            job = proposal(self.outcome.checked[index], gpus, kept)
+        except NotLaunchable as why:
+            self.notify(f"cannot be started from here: {why}", severity="warning", markup=False)
+            return
+
+        def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                self.console.ask("jobs.launch", job.arguments(), f"{job.name} is queued: press 4 for the jobs")
+
+        command = plain_line(" ".join(shown_argv(job.argv)), 600)
+        lines = [command, "", *job.remarks, f"In {job.working_dir}; the engine keeps it running when you leave."]
+        self.app.push_screen(Confirmation(f"Start {job.name}?", lines, confirm="Start", refuse="Not now"), answered)
 
     def action_pick_file(self) -> None:
         """Choose a file."""
