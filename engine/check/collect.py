@@ -44,7 +44,7 @@ class Collection:
 
     def add_command(self, words: Sequence[str]) -> None:
         """A command as a list of words: a server's start, or a benchmark."""
-        from engine.check.sources.processes import read_argv, read_benchmark
+        from engine.check.sources.argument_list import read_argv, read_benchmark
 
         def read() -> None:
             benchmark = read_benchmark(words, "command line")

@@ -89,7 +89,7 @@ def _arguments(launch: Launch | None, live: LiveServer | None, release: Release)
 
 def _stated_launch(live: LiveServer | None) -> Launch | None:
     """The command that a server states as typed (`launch_command`, 0.5.23)."""
-    from engine.check.sources.processes import read_argv
+    from engine.check.sources.argument_list import read_argv
 
     stated = (live.server_info or {}).get("launch_command") if live is not None else None
     assert live is not None or stated is None

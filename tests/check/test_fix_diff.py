@@ -7,7 +7,7 @@ import pytest
 
 from engine.check.records import Finding
 from engine.check.report.fix_diff import fix_diffs
-from engine.check.sources.processes import read_argv
+from engine.check.sources.argument_list import read_argv
 from engine.check.sources.reading import read_source
 from tests.check.examples import COMMAND, advice, checked, incident, launch_in
 

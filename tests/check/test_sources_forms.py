@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Launch
-from engine.check.sources.processes import read_argv, read_process, running_servers
+from engine.check.sources.argument_list import read_argv
+from engine.check.sources.processes import read_process, running_servers
 from engine.check.sources.reading import find_servers, read_source
 
 UNIT = """

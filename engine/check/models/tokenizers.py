@@ -1,6 +1,5 @@
 """Tells tokenizers apart by what decides how they cut text: vocabulary, merges, added tokens, pre-tokenizer."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,15 @@ def fingerprint(folder: Path) -> str | None:
     for name in ("tokenizer.model", "tiktoken.model", "vocab.json"):
         if (folder / name).is_file():
             with (folder / name).open("rb") as stream:
+                import hashlib
+
                 return f"{name}:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
     return None
 
 
 def _digest(parts: object) -> str:
+    import hashlib
+
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
 

@@ -1,8 +1,6 @@
 """Expands the words of a shell script: quotes, variables set in the same script, arrays, arithmetic."""
 
-import ast
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -19,14 +17,6 @@ Value = Text | list[Text] | None
 MAX_FIELDS = 4096
 SHOWN = 400
 """Characters kept of an expansion that is not followed."""
-OPERATORS: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "?": "?", "a": "\a", "b": "\b", "e": "\x1b"}
 
 
@@ -217,28 +207,18 @@ class Expander:
 
     def _arithmetic(self, node: "Node") -> Text:
         body = self._tree.source(node).removeprefix("$((").removesuffix("))").removeprefix("$[").removesuffix("]")
-        try:
-            tree = ast.parse(body.replace("$", " ").strip(), mode="eval")
-            number = self._number(tree.body)
-        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        from engine.check.sources.shell_arithmetic import whole_number
+
+        number = whole_number(body, self._known_number)
+        if number is None:
             return self._unresolved(node, self._tree.source(node))
         return Text(str(number), self._tree.text(node).offsets[:1] * len(str(number)), (False,) * len(str(number)))
 
-    def _number(self, node: ast.expr) -> int:
-        match node:
-            case ast.Constant(value=int(number)) if abs(number) < 1 << 63:
-                return number
-            case ast.Name(id=name):
-                stored = self._variables.get(name)
-                if not isinstance(stored, Text) or stored.unresolved:
-                    raise ValueError(name)
-                return int(stored.characters)
-            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
-                return OPERATORS[type(sign)](self._number(left), self._number(right))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self._number(operand)
-            case _:
-                raise ValueError("not whole-number arithmetic")
+    def _known_number(self, name: str) -> int:
+        stored = self._variables.get(name)
+        if not isinstance(stored, Text) or stored.unresolved:
+            raise ValueError(name)
+        return int(stored.characters)
 
     def _substitution(self, node: "Node") -> Text:
         """The script's own folder is known; the output of any other command is not."""
