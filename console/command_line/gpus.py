@@ -58,7 +58,7 @@ def _row(gpu: Gpu, sample: GpuSample | None, now: float) -> tuple[str, ...]:
     power = f"{figures.watts(sample.power_w)} / {figures.watts(sample.power_limit_w)}"
     return (
         label,
-        gpu.name + (" (unified memory)" if gpu.unified_memory else ""),
+        gpu.shown_name,
         figures.percent(sample.utilization_percent),
         used,
         power if sample.power_w is not None else figures.watts(None),

@@ -5,9 +5,10 @@ import time
 from typing import Any
 
 from console.screens.charted import ChartedScreen
-from state.gpus import gpu_history
+from console.screens.gpu_facts import event_facts, health_facts
+from state.gpus import gpu_history, read_events, read_health
 from state.outside_text import plain_line
-from state.records.gpus import GpuProcess
+from state.records.gpus import GpuEvent, GpuHealth, GpuProcess
 from state.records.views import GpuRow, GpusView
 from widgets import figures
 from widgets.chart import ChartRecord, Series
@@ -26,10 +27,12 @@ class GpuScreen(ChartedScreen):
     def __init__(self, row: GpuRow) -> None:
         super().__init__()
         self.row = row
+        self._health: GpuHealth | None = None
+        self._events: tuple[GpuEvent, ...] = ()
 
     def title_text(self) -> str:
         """Index and name."""
-        return plain_line(f"GPU {self.row.gpu.index}  {self.row.gpu.name}", 100)
+        return plain_line(f"GPU {self.row.gpu.index}  {self.row.gpu.shown_name}", 100)
 
     def take(self, topic: str, record: GpusView) -> None:
         """Show this GPU as it stands now."""
@@ -55,11 +58,15 @@ class GpuScreen(ChartedScreen):
             ("power", f"{power}   {temperatures}   fan {figures.percent(sample.fan_percent)}"),
             ("clocks", clocks + (f"   ! {self.row.slowed}" if self.row.slowed else "")),
             ("identity", f"{gpu.uuid}   {gpu.pci_bus_id or figures.ABSENT}"),
+            *health_facts(gpu, self._health),
+            *event_facts(self._events),
             *[("process", _process(one)) for one in self.row.processes[:PROCESSES_SHOWN]],
         )  # fmt: skip
 
     def read_chart(self, database: sqlite3.Connection, span_s: float, now: float, name: str) -> ChartRecord:
-        """Three lines in percent."""
+        """Three lines in percent; what is read seldom comes with them."""
+        self._health = read_health(database).get(self.row.gpu.uuid)
+        self._events = tuple(one for one in read_events(database) if one.uuid == self.row.gpu.uuid)
         samples = gpu_history(database, self.row.gpu.uuid, now - span_s, now, now)
         total = self.row.gpu.memory_total_bytes
         limit = self.row.gpu.power_limit_w

@@ -26,7 +26,8 @@ SLOW_S = 10.0
 ENERGY_S = 60.0
 PROBE_S = 30.0
 """How often an absent driver or a lost GPU is looked for again."""
-RELIST_S = 60.0
+RELIST_PROBES = 2.0
+"""After how many times that long new GPUs and MIG instances are looked for."""
 
 
 async def watch_gpus(board: Board) -> None:
@@ -103,7 +104,7 @@ class GpuWatcher:
         for thread in helpers:
             thread.start()
         try:
-            return self._sample(devices)
+            return self._sample(session, devices)
         except DriverGone:
             self._all_lost("the NVIDIA driver was unloaded")
             return False
@@ -112,11 +113,12 @@ class GpuWatcher:
             for thread in helpers:
                 thread.join(timeout=5)
 
-    def _sample(self, devices: list[Device]) -> bool:
+    def _sample(self, session: Session, devices: list[Device]) -> bool:
+        count = _count(session, len(devices))
         present = list(devices)
         processes = ProcessReader()
         begun = processes_due = time.monotonic()
-        relist_due = begun + RELIST_S
+        relist_due = begun + RELIST_PROBES * self._probe_s
         while not self.stopping.is_set():
             now, clock = time.time(), time.monotonic()
             samples = [sample for device in list(present) if (sample := self._attempt(device, present, now))]
@@ -127,8 +129,8 @@ class GpuWatcher:
             if len(present) < len(devices) and clock >= begun + self._probe_s:
                 return True
             if clock >= relist_due:
-                relist_due = clock + RELIST_S
-                if _instances_changed(present):
+                relist_due = clock + RELIST_PROBES * self._probe_s
+                if _instances_changed(present) or _count(session, count) != count:
                     return True
             self.stopping.wait(until_tick(SAMPLE_S))
         return True
@@ -210,6 +212,13 @@ def _attempt_gpu(device: Device, now: float) -> Gpu | None:
         return read_gpu(device, now)
     except GpuLost:
         return None
+
+
+def _count(session: Session, before: int) -> int:
+    try:
+        return session.count()
+    except session.binding.NVMLError:
+        return before  # the next sample meets the same error and says so
 
 
 def _instances_changed(present: list[Device]) -> bool:

@@ -3,10 +3,12 @@
 Nothing else of the program imports `pynvml`. Facts and costs: NVIDIA's NVML reference for R580, measured on an H200.
 """
 
+import contextlib
 import ctypes
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from engine.watch.driver_status import DriverUnavailable, explain
@@ -22,6 +24,9 @@ class GpuLost(Exception):
 
 class DriverGone(Exception):
     """The driver was unloaded or replaced under a session that worked before."""
+
+
+_MODULE_GPUS = Path("/proc/driver/nvidia/gpus")
 
 
 class Device:
@@ -98,6 +103,13 @@ class Session:
             except (self.binding.NVMLError, GpuLost):
                 continue  # lost or not ours to see: the others still count
         return found
+
+    def count(self) -> int:
+        """How many GPUs there are now: by NVML, and by the kernel module, whose list follows one that is plugged in."""
+        listed = int(self.binding.nvmlDeviceGetCount())
+        with contextlib.suppress(OSError):
+            return max(listed, sum(1 for _ in _MODULE_GPUS.iterdir()))
+        return listed
 
     def close(self) -> None:
         """Shut NVML down; an error in doing so changes nothing."""

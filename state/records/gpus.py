@@ -48,6 +48,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     virtualization: str | None = None
     """`passthrough`, `vgpu`, `host_vgpu` or `host_vsga`; `None` on bare metal."""
 
+    @property
+    def shown_name(self) -> str:
+        """Its name, and what is out of the ordinary about it."""
+        kind = " (vGPU)" if self.virtualization == "vgpu" else " (unified memory)" if self.unified_memory else ""
+        return self.name + kind
+
 
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU at one moment, or over a span where it comes from a roll-up: means, the highest temperatures, and every

@@ -2,7 +2,7 @@
 //
 // The file named by FAKE_NVML is read again whenever it changes; one word and its numbers a line:
 //   gpus N | init CODE | driver CODE (every call fails) | lost GPU | lacks GPU METRIC | pcie_ms N | mig GPU COUNT
-//   power GPU MILLIWATT | reasons GPU MASK | process GPU PID MEBIBYTES | xid SEQUENCE GPU CODE | jitter 1
+//   vgpu GPU | power GPU MILLIWATT | reasons GPU MASK | process GPU PID MEBIBYTES | xid SEQUENCE GPU CODE | jitter 1
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef unsigned long long u64;
 enum { OK, UNINITIALIZED, INVALID, NOT_SUPPORTED, NOT_FOUND = 6, TOO_SMALL = 7, TIMEOUT = 10, LOST = 15 };
 
 static struct {
-    int gpus, init, driver, jitter, pcie_ms, lost[GPUS], mig[GPUS], xid_sequence, xid_gpu, xid_code, processes;
+    int gpus, init, driver, jitter, pcie_ms, lost[GPUS], mig[GPUS], vgpu[GPUS], xid_sequence, xid_gpu, xid_code, processes;
     char lacks[GPUS][256];
     u32 power[GPUS], reasons[GPUS];
     struct { int gpu; u32 pid; u64 mebibytes; } process[PROCESSES];
@@ -48,6 +48,7 @@ static void read_script(void) {
         else if (!strcmp(word, "pcie_ms")) script.pcie_ms = a;
         else if (!strcmp(word, "lost")) script.lost[a] = 1;
         else if (!strcmp(word, "mig")) script.mig[a] = b;
+        else if (!strcmp(word, "vgpu")) script.vgpu[a] = 1;
         else if (!strcmp(word, "power")) script.power[a] = b;
         else if (!strcmp(word, "reasons")) script.reasons[a] = b;
         else if (!strcmp(word, "xid")) { script.xid_sequence = a; script.xid_gpu = b; script.xid_code = c; }
@@ -139,7 +140,7 @@ NUMBER(nvmlDeviceGetPowerUsage, u32, "power", wobble(index_of(handle) + 2, scrip
 NUMBER(nvmlDeviceGetEnforcedPowerLimit, u32, "power_limit", 700000)
 NUMBER(nvmlDeviceGetFanSpeed, u32, "fan", 30)
 NUMBER(nvmlDeviceGetPersistenceMode, u32, "persistence", 1)
-NUMBER(nvmlDeviceGetVirtualizationMode, u32, "virtualization", 1)
+NUMBER(nvmlDeviceGetVirtualizationMode, u32, "virtualization", script.vgpu[index_of(handle)] ? 2 : 1)
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, u32, "pcie", 5)
 NUMBER(nvmlDeviceGetCurrPcieLinkWidth, u32, "pcie", 16)
 NUMBER(nvmlDeviceGetTotalEnergyConsumption, u64, "energy", 4787834)

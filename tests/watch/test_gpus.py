@@ -104,6 +104,42 @@ def test_a_library_that_does_not_fit_the_driver(watch: Watch) -> None:
     assert "differ" in status.message and "reboot" in status.remedy
 
 
+def test_a_gpu_that_is_taken_out_is_lost_and_comes_back(watch: Watch) -> None:
+    host = watch("gpus 4\n")
+    host.wait_for(sample_of(GPU_3))
+    host.script("gpus 3\nlost 3\n")
+    event = host.wait_for(lambda r: next((e for e in r.gpu_events if e.kind == "lost"), None))
+    assert event.uuid == GPU_3
+    host.wait_for(lambda r: r.gpu_status is not None and r.gpu_status.message.startswith("3 GPUs"))
+    host.forget()
+    host.wait_for(sample_of(GPU_0))
+    host.script("gpus 4\n")
+    host.wait_for(lambda r: [e for e in r.gpu_events if (e.uuid, e.kind) == (GPU_3, "returned")])
+    assert gpu_of(GPU_3)(host.readings).lost_at is None
+
+
+def test_a_virtual_gpu_says_so_and_lacks_what_its_host_keeps(watch: Watch) -> None:
+    kept = (
+        "power",
+        "power_limit",
+        "fan",
+        "temperature",
+        "memory_temperature",
+        "pcie",
+        "energy",
+        "nvlink",
+        "thresholds",
+    )
+    host = watch("gpus 2\npcie_ms 1\nvgpu 1\n" + "".join(f"lacks 1 {name}\n" for name in (*kept, "ecc", "clocks")))
+    uuid = GPU_0[:-1] + "1"
+    gpu = host.wait_for(gpu_of(uuid))
+    assert (gpu.virtualization, gpu.shown_name, gpu.ecc_enabled) == ("vgpu", "NVIDIA H200 (vGPU)", None)
+    sample = host.wait_for(sample_of(uuid))
+    assert (sample.utilization_percent, sample.memory_used_bytes) == (100, 1059913728)
+    assert (sample.power_w, sample.temperature_c, sample.sm_clock_mhz, sample.fan_percent) == (None,) * 4
+    assert host.wait_for(gpu_of(GPU_0)).shown_name == "NVIDIA H200"
+
+
 def test_an_xid_arrives_with_its_gpu_and_meaning(watch: Watch) -> None:
     host = watch("gpus 4\n")
     host.wait_for(sample_of(GPU_3))

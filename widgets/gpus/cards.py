@@ -54,7 +54,7 @@ def _figures(row: GpuRow, sample: GpuSample, width: int, *, with_trend: bool) ->
     if age_s > STALE_S:
         parts.append(Content.styled(f"{figures.age(age_s)}  ", "$warning"))
     work = work_text(row)
-    parts.append(work if row.work or row.slowed or not wide else Content(row.gpu.name))
+    parts.append(work if row.work or row.slowed or not wide else Content(row.gpu.shown_name))
     return aligned(Content("").join(parts), width)
 
 
@@ -85,4 +85,4 @@ def _details(row: GpuRow, sample: GpuSample) -> Content:
 def _gone(row: GpuRow, height: int) -> list[Line]:
     lost = row.gpu.lost_at
     word = "no reading yet" if lost is None else f"LOST {figures.age(time.time() - lost)}"
-    return [Content.styled(f" {index_text(row):>2} {row.gpu.name}  {word}", "$error"), *[""] * (height - 1)]
+    return [Content.styled(f" {index_text(row):>2} {row.gpu.shown_name}  {word}", "$error"), *[""] * (height - 1)]

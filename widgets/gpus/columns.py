@@ -42,7 +42,7 @@ def _memory(row: GpuRow) -> str:
 
 GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("GPU", index_text, 3, "right", sort_key=lambda row: row.gpu.index),
-    Column("Name", lambda row: row.gpu.name, 14, priority=3, grows=True, sort_key=lambda row: row.gpu.name),
+    Column("Name", lambda row: row.gpu.shown_name, 14, priority=3, grows=True, sort_key=lambda row: row.gpu.name),
     Column("Util", lambda row: figures.percent(_sample(row).utilization_percent), 5, "right",
            sort_key=lambda row: _sample(row).utilization_percent),
     Column("Trend", lambda row: trend_cell(row.trend, TREND_CELLS), TREND_CELLS, priority=1),
