@@ -17,7 +17,7 @@ from state.errors import StateError
 from state.folder import StateFolder, state_folder
 from state.outside_text import plain_line
 from state.records.alerts import Alert
-from widgets.terminal.driver import choose_driver
+from widgets.terminal.driver import DiffDriver, choose_driver
 
 AGE_S = 1.0
 """How often ages and stale marks are looked at; nothing is sent where they are the same."""
@@ -189,7 +189,21 @@ class Console(App[None]):
             text = plain_line(f"{alert.title}: {alert.subject}. {alert.remedy}", 500)
             self.notify(text, severity="error", timeout=15, markup=False)
         if new:
+            self._call_through_terminal(new[0])
+
+    def _call_through_terminal(self, alert: Alert) -> None:
+        """Bell and desktop notification, as the settings say; a slip in the settings is the engine's to tell."""
+        from state.settings import Notifications, load_settings
+        from widgets.terminal.notification import notification
+
+        try:
+            how = load_settings().notify.terminal
+        except StateError:
+            how = Notifications().terminal
+        if how in ("bell", "both"):
             self.bell()
+        if how in ("osc9", "both") and isinstance(self._driver, DiffDriver):
+            self._driver.call_out(notification(f"{alert.title}: {alert.subject}"))
 
     def _tell(self, topic: str, record: Any) -> None:
         self.post_message(self.Fresh(topic, record))

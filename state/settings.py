@@ -3,6 +3,7 @@
 import os
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import platformdirs
@@ -15,6 +16,8 @@ class Notifications(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     webhook: str | None = None
     """An HTTP or HTTPS URL that gets each alert as JSON when it begins and when it ends."""
+    terminal: Literal["bell", "osc9", "both", "off"] = "both"
+    """How an open console calls out: by the terminal's bell, by a desktop notification (OSC 9), or not at all."""
     command: tuple[str, ...] = ()
     """A program and its arguments; it gets the same JSON on standard input."""
 

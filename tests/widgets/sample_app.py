@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Header, Input, Label, Sparkline, Static
 
-from widgets.terminal.driver import choose_driver
+from widgets.terminal.driver import DiffDriver, choose_driver
+from widgets.terminal.notification import notification
 
 
 class Question(ModalScreen[None]):
@@ -32,8 +33,13 @@ class SampleApp(App[None]):
         ("f4", "theme", "Theme"),
         ("f5", "copy", "Copy"),
         ("f6", "bell", "Bell"),
+        ("f7", "call_out", "Call"),
         ("f10", "quit", "Quit"),
     ]
+
+    def action_call_out(self) -> None:
+        if isinstance(self._driver, DiffDriver):
+            self._driver.call_out(notification("GPU 3 is \x1b[31mlost\x07"))
 
     def compose(self) -> ComposeResult:
         yield Header()

@@ -22,6 +22,7 @@ F = {
     "theme": b"\x1bOS",
     "copy": b"\x1b[15~",
     "bell": b"\x1b[17~",
+    "call": b"\x1b[18~",
     "quit": b"\x1b[21~",
 }
 

@@ -55,6 +55,11 @@ class DiffDriver(LinuxDriver):
         if output := self._painter.feed(data):
             super().write(output)
 
+    def call_out(self, sequence: str) -> None:
+        """Send what touches no cell (a notification) past the picture of the screen."""
+        if sequence and not self._lost:
+            super().write(sequence)
+
     def start_application_mode(self) -> None:
         """Take the terminal; nothing is known of what it shows."""
         self._painter.resize(*self._get_terminal_size())
