@@ -45,8 +45,18 @@ ACTIONS: tuple[Action, ...] = (
     Action("enter", "Enter", "open", "Open", "Open the row under the cursor", "lists"),
     Action("j,down", "j", "down", "Down", "Next row; k or ↑ the one before, g G first and last", "lists", False),
     Action("s", "s", "sort", "Sort", "Sort by the next column; S turns the order round", "lists", False),
+    Action("n", "n", "new_job", "New", "Launch a job by a recipe", "job list"),
+    Action("v", "v", "groups", "Groups", "Groups by recipe, kind, state; Enter shows one", "job list"),
+    Action("m", "m", "mark", "Mark", "Mark the job to compare another with it", "job list", False),
+    Action("i", "i", "whole", "Details", "Parameters, environment, resources, timeline; or the log", "job"),
     Action("x", "x", "stop_job", "Stop", "Stop the job (asks)", "jobs"),
     Action("r", "r", "retry_job", "Retry", "Run an ended job again", "jobs"),
+    Action("a", "a", "change_job", "Again", "Change its parameters and launch it again", "jobs"),
+    Action("c", "c", "compare_job", "Compare", "Compare with the marked job, or the one before it", "jobs", False),
+    Action("ctrl+g", "^g", "launch_now", "Launch", "Launch it", "launch"),
+    Action("ctrl+s", "^s", "save_recipe", "Save as", "Keep the values as a recipe of yours", "launch"),
+    Action("ctrl+o", "^o", "pick_path", "Path", "Choose a file or folder for the line", "launch"),
+    Action("tab", "Tab", "next_line", "Next", "Next line; Shift+Tab the one before", "launch", False),
     Action("x", "x", "pause_run", "Pause", "Pause the regeneration (asks)", "regenerations"),
     Action("r", "r", "resume_run", "Resume", "Go on with it", "regenerations"),
     Action("f", "f", "retry_failed", "Retry failed", "Ask failed samples again", "regenerations"),
@@ -70,7 +80,7 @@ SCREEN_KEYS: tuple[tuple[str, str], ...] = tuple(
 )
 """For the title bar."""
 
-FROM_WIDGETS = frozenset({"open", "down", "sort", "next_error", "follow", "wrap"})
+FROM_WIDGETS = frozenset({"open", "down", "next_line", "sort", "next_error", "follow", "wrap"})
 """Actions whose keys the focused widget binds itself; they stand here for footer and help."""
 
 

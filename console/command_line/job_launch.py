@@ -77,7 +77,7 @@ def launch(context: click.Context, /, words: tuple[str, ...], as_json: bool, **o
 
 def wishes_of(options: dict[str, Any], as_json: bool) -> Any:
     """What the options ask of the queue."""
-    from engine.jobs.recipes.amounts import seconds_of
+    from engine.jobs.recipes.amounts import gpus_of, seconds_of
     from engine.jobs.recipes.command import Wishes
 
     try:
@@ -90,20 +90,6 @@ def wishes_of(options: dict[str, Any], as_json: bool) -> Any:
         gpus=count, gpu_choice=choice, time_limit_s=limit_s, retries=options["retries"], restart=options["restart"],
         secrets=options["secrets"], on=options["on"],
     )  # fmt: skip
-
-
-def gpus_of(text: str) -> tuple[int | None, tuple[int, ...]]:
-    """A count, or indices, of which a comma tells.
-
-    Raises:
-        ValueError: It is neither.
-    """
-    try:
-        if "," in text:
-            return None, tuple(int(part) for part in text.split(",") if part.strip())
-        return (int(text), ()) if text.strip() else (None, ())
-    except ValueError:
-        raise ValueError(f"{text!r} is neither a number of GPUs nor a list of indices (0,1)") from None
 
 
 def variables_of(texts: tuple[str, ...]) -> dict[str, str]:

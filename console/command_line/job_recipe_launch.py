@@ -11,11 +11,12 @@ import msgspec
 from console.command_line.job_launch import SAID, opened_database, variables_of, wishes_of
 from console.command_line.live_view import ask, could_not, to_json
 from engine.jobs.recipes.catalogue import load_catalogue, save_as
-from engine.jobs.recipes.command import Launch, hidden_words
+from engine.jobs.recipes.command import Launch
 from engine.jobs.recipes.config_check import findings_of
 from engine.jobs.recipes.preparing import Place, Prepared, prepare
 from engine.jobs.recipes.records import Recipe, Value
 from engine.jobs.recipes.values import parse_words
+from engine.jobs.secrets import shown_argv
 from state.errors import StateError
 from state.folder import state_folder
 from state.outside_text import plain_line
@@ -122,13 +123,13 @@ def _save(name: str, recipe: Recipe, given: dict[str, Value | None], as_json: bo
 
 def _show(found: Prepared, launch: Launch, as_json: bool) -> None:
     if as_json:
-        shown = msgspec.structs.replace(launch, argv=tuple(hidden_words(launch.argv)))
+        shown = msgspec.structs.replace(launch, argv=tuple(shown_argv(launch.argv)))
         click.echo(to_json({"launch": shown, "problems": found.problems, "interpreter": found.interpreter}))
         return
     schedule = launch.schedule
     gpus = ", ".join(map(str, schedule.gpu_choice)) or str(schedule.gpus)
     facts = [
-        ("command", shlex.join(hidden_words(launch.argv))),
+        ("command", shlex.join(shown_argv(launch.argv))),
         ("directory", launch.working_dir),
         *(("python", found.interpreter.words) for _ in [0] if found.interpreter),
         ("gpus", gpus),

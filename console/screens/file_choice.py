@@ -18,15 +18,35 @@ class FileChoice(ModalScreen[Path]):
         & DirectoryTree { width: 90%; height: 90%; border: round $primary; background: $surface; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Back", show=False),
+        Binding("f", "take_folder", "Folder", show=False),
+        Binding("u", "up", "Up", show=False),
+    ]
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, folders: bool = False) -> None:
+        """Begin in a folder; with `folders`, `f` takes the folder under the cursor."""
         super().__init__()
         self._folder = folder
+        self._folders = folders
 
     def compose(self) -> ComposeResult:
         """The tree."""
-        yield DirectoryTree(self._folder)
+        tree = DirectoryTree(self._folder)
+        tree.border_subtitle = "Enter: the file   f: the folder   u: one up" if self._folders else "Enter: the file"
+        yield tree
+
+    def action_take_folder(self) -> None:
+        """Return the folder under the cursor, or that of the file there."""
+        node = self.query_one(DirectoryTree).cursor_node
+        if self._folders and node is not None and node.data is not None:
+            path = node.data.path
+            self.dismiss(path if path.is_dir() else path.parent)
+
+    def action_up(self) -> None:
+        """Begin one folder higher."""
+        tree = self.query_one(DirectoryTree)
+        tree.path = Path(tree.path).absolute().parent
 
     def on_directory_tree_file_selected(self, event: DirectoryTree.FileSelected) -> None:
         """Return it."""

@@ -1,24 +1,28 @@
 """One job: what it is, how it stands, its log as it grows."""
 
-import shlex
-import time
+import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widgets import Input
 
 from console.actions import bindings
 from console.feed.log_tail import LogTail
 from console.screens.frame import FrameScreen
-from console.screens.job_actions import retry_job, stop_job
+from console.screens.job_actions import change_job, compare_job, retry_job, stop_job
+from console.screens.job_facts import all_facts, few_facts
+from state.database import open_database
+from state.errors import StateError
+from state.jobs import read_events
 from state.outside_text import plain_line
-from state.records.jobs import Job
-from widgets import figures
-from widgets.facts import Fact, Facts
-from widgets.jobs.columns import state_text, took
+from state.records.jobs import Job, JobEvent
+from widgets.facts import Facts
 from widgets.log_view import LogView
 
 
@@ -27,12 +31,17 @@ class JobScreen(FrameScreen):
 
     TITLE_TEXT = "Job"
     BELONGS_TO = "Jobs"
-    PLACES = ("jobs", "log", "details")
+    PLACES = ("job", "jobs", "log", "details")
     TOPICS = frozenset({"jobs"})
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("details"), *bindings("jobs"), *bindings("log")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("details"),
+        *bindings("job"),
+        *bindings("jobs"),
+        *bindings("log"),
+    ]
     DEFAULT_CSS = """
     JobScreen {
-        & Facts { height: 5; }
+        & #all { height: 5; scrollbar-size-vertical: 1; }
         & LogView { height: 1fr; border-top: solid $panel-lighten-1; }
         & Input { height: 1; border: none; display: none; background: $boost; padding: 0 1; }
     }
@@ -48,6 +57,8 @@ class JobScreen(FrameScreen):
     def __init__(self, job: Job) -> None:
         super().__init__()
         self.job = job
+        self._whole = False
+        self._events: tuple[JobEvent, ...] = ()
         self._tail = LogTail(
             Path(job.run_folder) / "log.txt",
             self._tell,
@@ -56,7 +67,8 @@ class JobScreen(FrameScreen):
 
     def compose_body(self) -> ComposeResult:
         """Facts, search, log."""
-        yield Facts(id="facts")
+        with VerticalScroll(id="all", can_focus=False):
+            yield Facts(id="facts")
         yield Input(placeholder="text to find", id="search")
         yield LogView(title="Log", id="log")
 
@@ -80,6 +92,8 @@ class JobScreen(FrameScreen):
         if found is not None:
             self.job = found
             self._show_facts()
+            if self._whole:
+                self.run_worker(self._read_events(), exclusive=True, group="events")
 
     def redraw_ages(self) -> None:
         """The time that it has run moves on."""
@@ -115,6 +129,24 @@ class JobScreen(FrameScreen):
         else:
             self.app.pop_screen()
 
+    def action_whole(self) -> None:
+        """Everything about it, or the few facts."""
+        self._whole = not self._whole
+        area = self.query_one("#all")
+        area.styles.height = "60%" if self._whole else 5
+        area.can_focus = self._whole
+        self._show_facts()
+        (area if self._whole else self.query_one(LogView)).focus()
+        self.run_worker(self._read_events(), exclusive=True, group="events")
+
+    def action_change_job(self) -> None:
+        """Launch it again with other parameters."""
+        change_job(self.console, self.job)
+
+    def action_compare_job(self) -> None:
+        """Put it beside the one before it."""
+        compare_job(self.console, self.job, self.console.records.get("jobs", ()), None)
+
     def action_stop_job(self) -> None:
         """Stop it."""
         stop_job(self.console, self.job)
@@ -127,16 +159,18 @@ class JobScreen(FrameScreen):
         self.post_message(self.Grew(text))
 
     def _show_facts(self) -> None:
-        job = self.job
-        started = (
-            time.strftime("%a %d %b %H:%M:%S", time.localtime(job.started_at)) if job.started_at else figures.ABSENT
-        )
-        reason = f"  {plain_line(job.reason, 200)}" if job.reason else ""
-        facts: tuple[Fact, ...] = (
-            ("state", state_text(job) + reason),
-            ("time", f"{figures.duration(took(job))}, started {started}, pid {job.pid or figures.ABSENT}"),
-            ("command", plain_line(shlex.join(job.argv))),
-            ("in", plain_line(job.working_dir)),
-            ("run folder", plain_line(job.run_folder)),
-        )
-        self.query_one(Facts).show(facts)
+        facts = all_facts(self.job, self._events) if self._whole else few_facts(self.job)
+        pane = self.query_one(Facts)
+        pane.styles.height = len(facts)
+        pane.show(facts)
+
+    async def _read_events(self) -> None:
+        def reading() -> tuple[JobEvent, ...]:
+            with closing(open_database(self.console.folder.database_path)) as database:
+                return tuple(read_events(database, self.job.id))
+
+        try:
+            self._events = await asyncio.to_thread(reading)
+        except (sqlite3.Error, StateError):
+            return  # the feed says so
+        self._show_facts()

@@ -1,4 +1,4 @@
-"""Amounts of memory and lengths of time, as people write them."""
+"""Amounts of memory, lengths of time and GPUs, as people write them."""
 
 import re
 
@@ -28,3 +28,17 @@ def seconds_of(text: str) -> float:
     if not parts or "".join(f"{number}{unit}" for number, unit in parts) != re.sub(r"\s", "", text.lower()):
         raise ValueError(f"{text!r} is no length of time: write 12h, 90min or 30s")
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def gpus_of(text: str) -> tuple[int | None, tuple[int, ...]]:
+    """A count, or indices, of which a comma tells.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    try:
+        if "," in text:
+            return None, tuple(int(part) for part in text.split(",") if part.strip())
+        return (int(text), ()) if text.strip() else (None, ())
+    except ValueError:
+        raise ValueError(f"{text!r} is neither a number of GPUs nor a list of indices (0,1)") from None

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -107,20 +107,6 @@ def gpus_wanted(recipe: Recipe, values: Mapping[str, Value]) -> int:
 def is_port(recipe: Recipe, name: str) -> bool:
     """Whether a parameter is a port that the job listens on."""
     return name in recipe.parameters and recipe.parameters[name].type == "port"
-
-
-def hidden_words(argv: Sequence[str]) -> list[str]:
-    """A command with the values of telling flags hidden: `--api-key`, `--hf-token=...`."""
-    words: list[str] = []
-    for before, word in zip(("", *argv), argv, strict=False):
-        flag, equals, _ = word.partition("=")
-        if equals and is_secret_name(flag):
-            words.append(f"{flag}={HIDDEN}")
-        elif before.startswith("-") and is_secret_name(before) and not word.startswith("-"):
-            words.append(HIDDEN)
-        else:
-            words.append(word)
-    return words
 
 
 def shown_environment(job: Job) -> list[str]:

@@ -11,8 +11,9 @@ import msgspec
 from engine.jobs.admission import Surroundings, admissions
 from engine.jobs.ports import is_free
 from engine.jobs.recipes.amounts import bytes_of
-from engine.jobs.recipes.command import Launch, hidden_words
+from engine.jobs.recipes.command import Launch
 from engine.jobs.recipes.records import Recipe
+from engine.jobs.secrets import shown_argv
 from engine.jobs.surroundings import read_surroundings
 from state.jobs import open_jobs
 from state.records.jobs import Job
@@ -76,7 +77,7 @@ def _program(launch: Launch) -> list[Problem]:
 
 
 def _secrets(launch: Launch) -> list[Problem]:
-    if hidden_words(launch.argv) == list(launch.argv):
+    if shown_argv(launch.argv) == launch.argv:
         return []
     title = "the command holds a secret: commands are stored, and seen by every user of this host"
     return [Problem("secret-in-command", "warning", title, "give it as a variable: --secret NAME")]

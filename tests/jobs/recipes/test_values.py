@@ -6,9 +6,10 @@ import pytest
 
 from engine.jobs.recipes.amounts import bytes_of, seconds_of
 from engine.jobs.recipes.catalogue import load_catalogue
-from engine.jobs.recipes.command import Launch, Wishes, build, hidden_words
+from engine.jobs.recipes.command import Launch, Wishes, build
 from engine.jobs.recipes.reading import read_recipe
 from engine.jobs.recipes.values import parse_words, resolve, shown
+from engine.jobs.secrets import shown_argv
 from tests.jobs.recipes.test_reading import GOOD
 
 RECIPE = read_recipe(GOOD, "mine.toml")
@@ -72,7 +73,7 @@ def test_schedule() -> None:
 
 def test_secrets_are_hidden() -> None:
     words = ["serve", "--api-key", "sk-1", "--hf-token=abc", "--token-map", "x", "--max-tokens", "5"]
-    hidden = hidden_words(words)
+    hidden = shown_argv(words)
     assert "sk-1" not in hidden and not any("abc" in word for word in hidden)
     assert hidden[-1] == "5"
 
