@@ -18,6 +18,7 @@ BENCHMARKS = {
     "watch_database": "Size of the database after 30 days of 16 GPUs.",
     "check_speed": "A whole check of a deployment, in process and as a command.",
     "regen_eta": "Error and coverage of the regeneration's ETA, on simulated servers.",
+    "forecast_coverage": "How often the 80 % range of a data forecast holds the truth, on simulated trainings.",
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
     "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
