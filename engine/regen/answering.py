@@ -1,10 +1,9 @@
 """Answers one sample: all its turns in order, each tried again where that may help, on whichever server has room."""
 
+import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-
-import tenacity
 
 from engine.regen.member import FIRST_WAIT_S, LONGEST_WAIT_S, Member
 from engine.regen.pool import Pool
@@ -81,16 +80,14 @@ def chat(sample: Sample, sampling: Sampling) -> Ask:
 
 
 async def _ask_with_tries(messages: list[Message], turns: list[Turn], lease: Lease, ask: Ask) -> tuple[Turn, float]:
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception(lambda error: isinstance(error, Unanswered) and error.again),
-        stop=tenacity.stop_after_attempt(TRIES),
-        wait=_wait_s,
-        reraise=True,
-    )
-    async for attempt in retrying:
-        with attempt:
+    for attempt in range(1, TRIES + 1):
+        try:
             return await _ask_when_there(messages, turns, lease, ask)
-    raise AssertionError("tenacity ends by returning or raising")
+        except Unanswered as error:
+            if not error.again or attempt == TRIES:
+                raise
+            await asyncio.sleep(_wait_s(attempt, error))
+    raise AssertionError("the last try returns or raises")
 
 
 async def _ask_when_there(messages: list[Message], turns: list[Turn], lease: Lease, ask: Ask) -> tuple[Turn, float]:
@@ -123,8 +120,6 @@ async def _ask_when_there(messages: list[Message], turns: list[Turn], lease: Lea
             return turn, took_s
 
 
-def _wait_s(state: tenacity.RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.wait_s if isinstance(error, Unanswered) else None
-    backed_off = tenacity.wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
-    return max(asked or 0.0, backed_off * random.uniform(0.7, 1.3))
+def _wait_s(attempt: int, error: Unanswered) -> float:
+    backed_off = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** float(attempt - 1))
+    return max(error.wait_s or 0.0, backed_off * random.uniform(0.7, 1.3))

@@ -1,6 +1,7 @@
 """Does an answer look like one? Pure functions of the prompt and the text; each is cheap enough for every answer."""
 
 import re
+import string
 import zlib
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from engine.regen.records import Answer, FlawKind, Sample
 
 TAIL = 4000
 LEAST_FOR_REPETITION = 600
+PROBE, LEAST_RECURRING = 10, 3
+"""A text that loops holds so many of its characters at least so often."""
 LOOP_RATIO = 0.12
 """Text that zlib shrinks below this share of its size says the same over and over; prose gives 0.4, code 0.2."""
 LEAST_LETTERS = 40
@@ -23,6 +26,7 @@ _SCRIPTS = {
     "Arabic": re.compile(r"[؀-ۿ]"),
     "Devanagari": re.compile(r"[ऀ-ॿ]"),
 }
+_ASCII_LETTERS = string.ascii_letters.encode()
 _REFUSAL = re.compile(
     r"\s*(i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|unfortunately)?[,.]?\s*(but\s+)?"
     r"(as an ai( language model| assistant)?,?\s*)?"
@@ -55,8 +59,12 @@ def is_repetitive(text: str) -> bool:
     """Whether the end of a text repeats itself."""
     if len(text) < LEAST_FOR_REPETITION:
         return False
-    tail = text[-TAIL:].encode(errors="replace")
-    return len(zlib.compress(tail, 1)) < LOOP_RATIO * len(tail)
+    tail = text[-TAIL:]
+    probes = (tail[place : place + PROBE] for place in (len(tail) - PROBE, len(tail) // 2, len(tail) // 4))
+    if all(tail.count(probe) < LEAST_RECURRING for probe in probes):  # cheap, and true of nearly all text
+        return False
+    plain = tail.encode(errors="replace")
+    return len(zlib.compress(plain, 1)) < LOOP_RATIO * len(plain)
 
 
 def is_other_language(asked: str, answered: str) -> bool:
@@ -71,7 +79,8 @@ def is_other_language(asked: str, answered: str) -> bool:
 
 def _letters(text: str) -> dict[str, int]:
     if text.isascii():
-        return {name: len(pattern.findall(text)) if name == "Latin" else 0 for name, pattern in _SCRIPTS.items()}
+        plain = text.encode()
+        return dict.fromkeys(_SCRIPTS, 0) | {"Latin": len(plain) - len(plain.translate(None, _ASCII_LETTERS))}
     return {name: len(pattern.findall(text)) for name, pattern in _SCRIPTS.items()}
 
 

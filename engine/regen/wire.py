@@ -1,10 +1,9 @@
 """Sends one request to a server, within bounds of time and size, and says what a failure means."""
 
 import asyncio
+from collections.abc import Mapping
 
 import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from engine.regen.records import FailureKind
 
@@ -38,21 +37,21 @@ class Unanswered(Exception):
 
 
 class Wire:
-    """A connection pool to one server."""
+    """A connection pool to one server. To be made and used inside one event loop."""
 
     def __init__(self, url: str, connections: int) -> None:
         self.url = url.rstrip("/")
-        limits = httpx.Limits(max_connections=connections + 2, max_keepalive_connections=connections + 2)
-        self._client = httpx.AsyncClient(
-            transport=AiohttpTransport(limits=limits),
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections + 2),
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S),
             headers={"Accept-Encoding": "identity", "Content-Type": "application/json"},
-            follow_redirects=False,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def close(self) -> None:
         """Drop all connections."""
-        await self._client.aclose()
+        await self._session.close()
 
     async def post(self, path: str, content: bytes, limit_s: float, most_tokens: int) -> bytes:
         """The body of a 200 answer.
@@ -71,7 +70,7 @@ class Wire:
         try:
             async with asyncio.timeout(limit_s):
                 status, headers, body = await self._send("POST", path, content, most_bytes)
-        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise self._failed(error, limit_s) from error
         if status != 200:
             raise refused(status, headers, body)
@@ -86,35 +85,35 @@ class Wire:
         try:
             async with asyncio.timeout(CONNECT_S):
                 status, _, body = await self._send("GET", path, None, LARGEST_ANSWER)
-        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ServerDown(f"{self.url} does not answer: {describe(error)}") from error
         except Unanswered as error:
             raise ServerDown(f"{self.url}{path} is not what SGLang or vLLM answers: {error}") from error
         return status, body
 
     def _failed(self, error: Exception, limit_s: float) -> Exception:
-        # httpx-aiohttp 0.2 names a reset ConnectTimeout, and a true connect timeout TimeoutException: the cause tells.
-        if isinstance(error.__cause__, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
+        if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
             return ServerDown(f"{self.url} does not answer: {describe(error)}")
-        if isinstance(error.__cause__, aiohttp.ServerTimeoutError) or isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError):
             return Unanswered("timeout", f"no answer within {limit_s:.0f} s", again=True)
         return Unanswered("connection_lost", describe(error), again=True)
 
     async def _send(
         self, method: str, path: str, content: bytes | None, most_bytes: int
-    ) -> tuple[int, httpx.Headers, bytes]:
+    ) -> tuple[int, Mapping[str, str], bytes]:
         parts, size = [], 0
-        async with self._client.stream(method, self.url + path, content=content) as response:
+        async with self._session.request(method, self.url + path, data=content, allow_redirects=False) as response:
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise Unanswered(
                     "rubbish_answer", "the answer is compressed though that was not asked for", again=False
                 )
-            async for part in response.aiter_raw():
+            async for part in response.content.iter_any():
                 size += len(part)
                 if size > most_bytes:
+                    response.close()
                     raise Unanswered("too_large", f"the answer is larger than {most_bytes:,} bytes", again=False)
                 parts.append(part)
-            return response.status_code, response.headers, b"".join(parts)
+            return response.status, response.headers, b"".join(parts)
 
 
 def describe(error: BaseException) -> str:
@@ -122,7 +121,7 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def refused(status: int, headers: httpx.Headers, body: bytes) -> Exception:
+def refused(status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """What an answer other than 200 means."""
     text = body[:2000].decode(errors="replace").strip() or "no explanation"
     message = f"HTTP {status}: {text}"
@@ -142,7 +141,7 @@ def refused(status: int, headers: httpx.Headers, body: bytes) -> Exception:
     return Unanswered(kinds.get(status, "refused_by_server"), message, again=False)
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         return min(300.0, max(0.0, float(headers["retry-after"])))
     except (KeyError, ValueError):

@@ -179,7 +179,6 @@ def _write_report(progress: RegenerationProgress, detail: RegenerationDetail, me
 def main() -> int:
     """Work on the folder named in the arguments."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     return work(Path(sys.argv[1]).absolute())
 
 

@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import multiprocessing.connection
 import os
+import random
 import re
 import resource
 import subprocess
@@ -28,7 +29,9 @@ from tests.regen.conftest import completion, make_run
 IN_FLIGHT, SAMPLES, PLAIN_SAMPLES = 512, 8000, 1500
 STORED, PENDING = 1_000_000, 10_000
 MEMORY_SAMPLES, MEMORY_ASKED = (10_000, 200_000), 5_000
-ANSWER = "word " * 800
+_WORDS = random.Random(1)
+ANSWER = " ".join("".join(_WORDS.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(660))
+"""Of about 4,000 characters; not the same word again and again, for then the run would pause itself."""
 
 
 def run(report: Callable[[str], None]) -> Iterator[Result]:
@@ -86,6 +89,8 @@ def _pipeline(folder: Path, url: str) -> float:
         return one.progress.done
 
     done = asyncio.run(work())
+    if done != SAMPLES:
+        raise RuntimeError(f"only {done} of {SAMPLES} samples were answered")
     return (time.process_time() - began) / done * 1e6
 
 
