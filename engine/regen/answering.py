@@ -121,5 +121,5 @@ async def _ask_when_there(messages: list[Message], turns: list[Turn], lease: Lea
 
 
 def _wait_s(attempt: int, error: Unanswered) -> float:
-    backed_off = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** float(attempt - 1))
+    backed_off: float = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** float(attempt - 1))
     return max(error.wait_s or 0.0, backed_off * random.uniform(0.7, 1.3))
