@@ -21,8 +21,14 @@ class ChatMessage(msgspec.Struct, frozen=True):
     content: str
 
 
+class _Special(msgspec.Struct, frozen=True):
+    content: str
+
+
 class _TokenizerConfig(msgspec.Struct, frozen=True):
     chat_template: str
+    eos_token: str | _Special | None = None
+    bos_token: str | _Special | None = None
 
 
 class Vocabulary:
@@ -35,13 +41,20 @@ class Vocabulary:
             config = msgspec.json.decode((folder / "tokenizer_config.json").read_bytes(), type=_TokenizerConfig)
             environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
             self._template = environment.from_string(config.chat_template)
+            self._special = {"eos_token": _text(config.eos_token), "bos_token": _text(config.bos_token)}
         except Exception as error:  # tokenizers raises bare Exception
             message = f"{folder}: its tokenizer cannot be read: {error}"
             raise CheckpointError(message, "Give a folder with tokenizer.json and tokenizer_config.json.") from error
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids; special tokens in the text are recognised."""
-        return self._tokenizer.encode(text).ids
+    @property
+    def end_id(self) -> int | None:
+        """The token that ends an answer, as `tokenizer_config.json` names it."""
+        return self._tokenizer.token_to_id(self._special["eos_token"])
+
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """Token ids; special tokens in the text are recognised. `special` adds what every text begins with; the chat
+        template writes that itself."""
+        return self._tokenizer.encode(text, add_special_tokens=special).ids
 
     def decode(self, tokens: Sequence[int], special: bool = False) -> str:
         """Text of tokens; with `special`, the special tokens are written out."""
@@ -49,11 +62,19 @@ class Vocabulary:
 
     def chat(self, messages: Sequence[ChatMessage]) -> list[int]:
         """Tokens of a conversation, ready for the assistant's answer. Raises `ValueError` where it does not fit."""
+        return self.encode(self.render(messages, answer_follows=True), special=False)
+
+    def render(self, messages: Sequence[ChatMessage], *, answer_follows: bool) -> str:
+        """The conversation as the chat template writes it. Raises `ValueError` where it does not fit."""
         plain = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return self.encode(self._template.render(messages=plain, add_generation_prompt=True))
+            return self._template.render(messages=plain, add_generation_prompt=answer_follows, **self._special)
         except TemplateError as error:
             raise ValueError(f"The chat template refuses these messages: {error}") from error
+
+
+def _text(token: str | _Special | None) -> str:
+    return token.content if isinstance(token, _Special) else token or ""
 
 
 class TextStream:

@@ -4,10 +4,12 @@ import json
 import os
 import sysconfig
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import numpy
 
 from engine.reference.training.corpus import chats, source_files
@@ -26,15 +28,20 @@ def training() -> None:
     """
 
 
+SIZE = click.option("--size", type=click.Choice(["small", "large"]), default="small", show_default=True, help="Shapes.")
+
+
 @training.command()
 @click.argument("tokens", type=click.Path(path_type=Path))
 @click.option("--source", multiple=True, type=click.Path(path_type=Path), help="Folder; default: the standard library.")
 @click.option("--seed", default=1, show_default=True)
-def prepare(tokens: Path, source: tuple[Path, ...], seed: int) -> None:
+@SIZE
+def prepare(tokens: Path, source: tuple[Path, ...], seed: int, size: str) -> None:
     """Read Python source, train the tokenizer, write token streams and prompts to the folder TOKENS."""
+    from engine.reference.training.shapes import SIZES
     from engine.reference.training.tokens import chat_text, prompt_rows, save_tokenizer, token_stream, train_tokenizer
 
-    shape = Shape()
+    shape = SIZES[size]
     sources = source_files(list(source) or [Path(sysconfig.get_path("stdlib"))])
     talks = chats(sources, seed)
     conversations = [chat_text(turns) for turns in talks]
@@ -62,43 +69,45 @@ def prepare(tokens: Path, source: tuple[Path, ...], seed: int) -> None:
 @click.option("--answer-rounds", default=4, show_default=True, help="Batches of answers for the draft.")
 @click.option("--answer-rows", default=4096, show_default=True, help="Answers in a batch.")
 @click.option("--answer-length", default=512, show_default=True, help="Tokens of prompt and answer together.")
-def train(
-    tokens: Path, output: Path, start: Path | None, draft_seconds: float, draft_rate: float, **given: Any
-) -> None:
-    """Train target and draft on the folder TOKENS; write OUTPUT/target and OUTPUT/draft."""
+@SIZE
+def train(tokens: Path, output: Path, start: Path | None, size: str, **given: Any) -> None:
+    """Train target and draft on the folder TOKENS; write OUTPUT/target, OUTPUT/answers.jsonl and OUTPUT/draft."""
+    import shutil
+
     import torch
 
-    from engine.reference.training.draft_training import DEPTH, train_draft
-    from engine.reference.training.export import read_pair, save_draft
+    from engine.reference.training.run import train_reference_draft
+    from engine.reference.training.settings import TrainingSettings
+    from engine.reference.training.shapes import SIZES
 
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
-    shape, corpus, batch = Shape(), numpy.load(tokens / "corpus.npz"), given["batch"]
-    before, history = None, {}
+    corpus = numpy.load(tokens / "corpus.npz")
     if start is None:
-        target, history["target_training"] = _trained_target(
-            tokens, corpus, output, shape, given["target_seconds"], batch
-        )
+        _make_target(tokens, corpus, output, SIZES[size], given["target_seconds"], given["batch"])
     else:
-        target, *pair = read_pair(start)
-        before = pair[0], pair[1]
-        target = {name: tensor.to(_device()) for name, tensor in target.items()}
-        history = json.loads((start / "draft" / "training.json").read_text())
-        history["earlier_draft_training"] = history.pop("draft_training")
-    answers = _answers(corpus, target, shape, given["answer_rounds"], given["answer_rows"], given["answer_length"])
-    draft, covered, figures = train_draft(
-        target, answers, shape, draft_seconds, batch, _say, rate=draft_rate, start=before
+        shutil.copytree(start / "target", output / "target")
+    _write_answers(corpus, output, SIZES[size], given)
+    result = train_reference_draft(
+        TrainingSettings(
+            data=(output / "answers.jsonl",),
+            output=output / "training",
+            target=output / "target",
+            seconds=given["draft_seconds"],
+            batch=given["batch"],
+            max_length=given["answer_length"],
+            learning_rate=given["draft_rate"],
+            draft_vocab_size=SIZES[size].draft_vocabulary,
+            held_out=0.02,
+            log_every=200,
+            start=start / "draft" if start else None,
+        ),
+        _say,
     )
-    manifest = {
-        "data": "CPython standard library source; for the draft, the target's own answers",
-        "norm_output": False,
-        "training_time_test_depth": DEPTH,
-        "draft_training": figures | {"answers": len(answers)},
-    }
-    save_draft(draft, covered, output / "draft", shape, history | manifest)
+    shutil.copytree(result.checkpoint, output / "draft", ignore=shutil.ignore_patterns("training_state.pt"))
 
 
-def _trained_target(tokens: Path, corpus: Any, output: Path, shape: Shape, seconds: float, batch: int) -> Any:
+def _make_target(tokens: Path, corpus: Any, output: Path, shape: Shape, seconds: float, batch: int) -> None:
     import shutil
 
     from engine.reference.training.export import save_target
@@ -109,7 +118,20 @@ def _trained_target(tokens: Path, corpus: Any, output: Path, shape: Shape, secon
     target, figures = train_target([corpus["files"], talk[:split]], talk[split:], shape, seconds, batch, _say)
     shutil.copytree(tokens / "tokenizer", output / "target", dirs_exist_ok=True)
     save_target(target, output / "target", shape)
-    return target, figures
+    (output / "target" / "training.json").write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def _write_answers(corpus: Any, output: Path, shape: Shape, given: dict[str, Any]) -> None:
+    from engine.reference.training.export import read_target
+
+    device = _device()
+    target = {name: tensor.to(device) for name, tensor in read_target(output / "target").items()}
+    with (output / "answers.jsonl").open("wb") as stream:
+        for tokens, answers in _answers(
+            corpus, target, shape, given["answer_rounds"], given["answer_rows"], given["answer_length"]
+        ):
+            row = {"input_ids": tokens.tolist(), "loss_mask": answers.astype(int).tolist()}
+            stream.write(msgspec.json.encode(row) + b"\n")
 
 
 def _device() -> str:
@@ -118,10 +140,11 @@ def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _answers(corpus: Any, target: Any, shape: Shape, rounds: int, rows: int, length: int) -> Any:
+def _answers(corpus: Any, target: Any, shape: Shape, rounds: int, rows: int, length: int) -> Iterator[tuple[Any, Any]]:
+    """Tokens and marks of each answer: a quarter goes on with plain source, half is drawn at temperature 1."""
     import torch
 
-    from engine.reference.training.answers import answered
+    from engine.reference.training.answers import answered, marked
 
     device = _device()
     prompts = torch.from_numpy(corpus["prompts"].astype(numpy.int64)).to(device)
@@ -129,16 +152,15 @@ def _answers(corpus: Any, target: Any, shape: Shape, rounds: int, rows: int, len
     files = torch.from_numpy(corpus["files"].astype(numpy.int32)).to(device)
     temperatures = torch.arange(rows, device=device) % 2 * 1.0
     plain = torch.arange(rows, device=device) < rows // 4
-    parts = []
     for number in range(rounds):
         chosen = torch.randint(0, len(prompts), (rows,), device=device)
         starts = torch.randint(0, len(files) - LONGEST_PROMPT, (rows, 1), device=device)
         windows = files[starts + torch.arange(LONGEST_PROMPT, device=device)].long()
         asked = torch.where(plain[:, None], windows, prompts[chosen])
         cut = torch.where(plain, torch.randint(8, 96, (rows,), device=device), lengths[chosen])
-        parts.append(answered(target, asked, cut, length, temperatures, shape))
+        tokens = answered(target, asked, cut, length, temperatures, shape)
+        yield from marked(tokens.cpu().numpy(), cut.cpu().numpy())
         _say(f"answers: round {number + 1} of {rounds}")
-    return torch.cat(parts)
 
 
 _BEGAN = time.monotonic()

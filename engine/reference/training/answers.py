@@ -1,9 +1,14 @@
 """The target's own answers, in large batches: what the draft is trained on."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
-from engine.reference.training.models import Tensors, gated, normed, projected_heads, rotary_table, rotated
+from engine.reference.training.models import Tensors, gated, head_of, normed, projected_heads, rotary_table, rotated
 from engine.reference.training.shapes import END_OF_TEXT_ID, TURN_END_ID, Shape
 
 
@@ -19,13 +24,16 @@ def answered(
 
     `prompts` is `[rows, columns]` with `lengths` valid tokens each; a temperature of 0 takes the likeliest token.
     """
-    weights = {name: tensor.bfloat16() for name, tensor in weights.items()}
+    precision = torch.bfloat16 if prompts.is_cuda else torch.float32
+    weights = {name: tensor.to(precision) for name, tensor in weights.items()}
     rows = prompts.shape[0]
     tokens = torch.full((rows, total + 1), END_OF_TEXT_ID, dtype=torch.long, device=prompts.device)
     tokens[:, : prompts.shape[1]] = prompts
     ended = torch.zeros(rows, dtype=torch.bool, device=prompts.device)
     cache = torch.zeros(
-        (shape.layers, 2, rows, 1, total, shape.head_width), dtype=torch.bfloat16, device=prompts.device
+        (shape.layers, 2, rows, shape.key_value_heads, total, shape.head_width),
+        dtype=precision,
+        device=prompts.device,
     )
     with torch.no_grad():
         for position in range(total):
@@ -38,10 +46,20 @@ def answered(
     return tokens[:, :total]
 
 
+def marked(rows: NDArray[Any], lengths: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """Each row up to its end of turn, and which of its tokens are the answer; rows without an answer are left out."""
+    for row, length in zip(rows, lengths, strict=True):
+        ends = numpy.flatnonzero(row[length:] == TURN_END_ID)
+        last = int(length) + int(ends[0]) + 1 if len(ends) else len(row)
+        if last > length:
+            yield row[:last], numpy.arange(last) >= length
+
+
 def _one_position(
     weights: Tensors, column: torch.Tensor, position: int, cache: torch.Tensor, shape: Shape
 ) -> torch.Tensor:
     states = functional.embedding(column, weights["model.embed_tokens.weight"])[:, None, :].to(cache.dtype)
+    group = shape.key_value_heads, shape.heads // shape.key_value_heads
     table = rotary_table(torch.tensor([position], device=column.device), shape)
     for layer in range(shape.layers):
         prefix = f"model.layers.{layer}."
@@ -50,13 +68,14 @@ def _one_position(
         cache[layer, 0, :, :, position] = rotated(key, table)[:, :, 0]
         cache[layer, 1, :, :, position] = value[:, :, 0]
         keys, values = cache[layer, 0, :, :, : position + 1], cache[layer, 1, :, :, : position + 1]
-        scores = rotated(query, table).squeeze(2) @ keys.squeeze(1).transpose(1, 2) / shape.head_width**0.5
-        mixed = (scores.float().softmax(-1).to(values.dtype) @ values.squeeze(1)).flatten(1)[:, None, :]
+        grouped = rotated(query, table).squeeze(2).unflatten(1, group)
+        scores = grouped @ keys.transpose(2, 3) / shape.head_width**0.5
+        mixed = (scores.float().softmax(-1).to(values.dtype) @ values).flatten(1)[:, None, :]
         states = states + functional.linear(mixed, weights[prefix + "self_attn.o_proj.weight"])
         inner = normed(states, weights[prefix + "post_attention_layernorm.weight"], shape.norm_epsilon)
         states = states + gated(weights, prefix, inner)
     states = normed(states[:, 0], weights["model.norm.weight"], shape.norm_epsilon)
-    return functional.linear(states, weights["model.embed_tokens.weight"]).float()
+    return functional.linear(states, head_of(weights)).float()
 
 
 def _chosen(logits: torch.Tensor, temperatures: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,11 @@ def new_target(shape: Shape) -> Tensors:
     return weights
 
 
+def head_of(weights: Tensors) -> torch.Tensor:
+    """The target's head: its own, or the embedding table where they are tied."""
+    return weights.get("lm_head.weight", weights["model.embed_tokens.weight"])
+
+
 def new_draft(shape: Shape) -> Tensors:
     """Random weights of a `LlamaForCausalLMEagle3`, without the vocabulary maps."""
     queries, keys = shape.heads * shape.head_width, shape.key_value_heads * shape.head_width
@@ -79,6 +84,11 @@ def projected_heads(
     return split("q", shape.heads), split("k", shape.key_value_heads), split("v", shape.key_value_heads)
 
 
+def shared(heads: torch.Tensor, shape: Shape) -> torch.Tensor:
+    """Keys or values with one head for each of the queries."""
+    return heads.repeat_interleave(shape.heads // shape.key_value_heads, dim=1)
+
+
 def gated(weights: Tensors, prefix: str, states: torch.Tensor) -> torch.Tensor:
     """The SwiGLU block."""
     gate = functional.silu(functional.linear(states, weights[f"{prefix}mlp.gate_proj.weight"]))
@@ -87,8 +97,10 @@ def gated(weights: Tensors, prefix: str, states: torch.Tensor) -> torch.Tensor:
 
 
 def target_states(weights: Tensors, tokens: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
-    """Final normed states, and the concatenated inputs of the captured layers."""
-    states = functional.embedding(tokens, weights["model.embed_tokens.weight"]).to(torch.bfloat16)
+    """Final normed states, and the concatenated inputs of the captured layers, in the precision of autocast, if any."""
+    states = functional.embedding(tokens, weights["model.embed_tokens.weight"])
+    if torch.is_autocast_enabled(tokens.device.type):
+        states = states.to(torch.get_autocast_dtype(tokens.device.type))
     table = rotary_table(torch.arange(tokens.shape[1], device=tokens.device), shape)
     captured = []
     for layer in range(shape.layers):
@@ -97,10 +109,8 @@ def target_states(weights: Tensors, tokens: torch.Tensor, shape: Shape) -> tuple
             captured.append(states)
         inner = normed(states, weights[prefix + "input_layernorm.weight"], shape.norm_epsilon)
         query, key, value = projected_heads(weights, prefix, inner, shape)
-        query, key = rotated(query, table), rotated(key, table)
-        mixed = functional.scaled_dot_product_attention(
-            query, key.expand_as(query), value.expand_as(query), is_causal=True
-        )
+        query, key, value = rotated(query, table), shared(rotated(key, table), shape), shared(value, shape)
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         mixed = mixed.transpose(1, 2).flatten(2)
         states = states + functional.linear(mixed, weights[prefix + "self_attn.o_proj.weight"])
         inner = normed(states, weights[prefix + "post_attention_layernorm.weight"], shape.norm_epsilon)
@@ -111,5 +121,5 @@ def target_states(weights: Tensors, tokens: torch.Tensor, shape: Shape) -> tuple
 def target_loss(weights: Tensors, tokens: torch.Tensor, shape: Shape) -> torch.Tensor:
     """Mean negative log-likelihood in nats a token; `tokens` has one column more than is predicted."""
     states, _ = target_states(weights, tokens[:, :-1], shape)
-    logits = functional.linear(states, weights["model.embed_tokens.weight"])
+    logits = functional.linear(states, head_of(weights))
     return functional.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())

@@ -1,46 +1,15 @@
 """Training of the target on token streams, for a given time."""
 
-import math
-import time
 from collections.abc import Callable
 
 import numpy
 import torch
 
 from engine.reference.training.models import Tensors, new_target, target_loss
+from engine.reference.training.schedule import Schedule, optimizer_of
 from engine.reference.training.shapes import Shape
 
 Report = Callable[[str], None]
-
-
-class Schedule:
-    """Learning rate by elapsed time: a short linear warm-up, then a cosine to nothing. Ends by the clock."""
-
-    def __init__(self, seconds: float, peak: float, warm_up_steps: int = 200) -> None:
-        self._seconds, self._peak, self._warm_up = seconds, peak, warm_up_steps
-        self._began = time.monotonic()
-        self.steps = 0
-
-    @property
-    def share(self) -> float:
-        """How much of the time is over, 0 to 1."""
-        return min(1.0, (time.monotonic() - self._began) / self._seconds)
-
-    def next(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Set the rate of the coming step; False once the time is over."""
-        self.steps += 1
-        rate = self._peak * min(1.0, self.steps / self._warm_up) * 0.5 * (1 + math.cos(math.pi * self.share))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        return self.share < 1.0
-
-
-def optimizer_of(weights: Tensors, rate: float, decay: float) -> torch.optim.Optimizer:
-    """AdamW; decay on matrices alone."""
-    matrices = [tensor for tensor in weights.values() if tensor.ndim > 1]
-    vectors = [tensor for tensor in weights.values() if tensor.ndim == 1]
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.95), fused=next(iter(weights.values())).is_cuda)
 
 
 def train_target(
@@ -56,7 +25,7 @@ def train_target(
         _step(
             loss_of, weights, optimizer, _windows(tokens, length, max(1, batch * shape.context // 2 // length)), shape
         )
-    schedule, loss, seen = Schedule(seconds, 3e-3), torch.zeros(()), 0
+    schedule, loss, seen = Schedule(3e-3, seconds=seconds), torch.zeros(()), 0
     while schedule.next(optimizer):
         length = shape.context // 2 if schedule.share < 0.7 else shape.context
         rows = max(1, batch * shape.context // 2 // length)

@@ -70,7 +70,7 @@ def test_tokens_and_chat_template_equal_those_of_transformers() -> None:
 def test_the_draft_at_serving_is_the_draft_that_was_trained() -> None:
     """Training's first two depths against numpy's prompt pass and its first chained step."""
     torch = pytest.importorskip("torch")
-    from engine.reference.training import draft_training, models
+    from engine.reference.training import draft_loss, models
     from engine.reference.training.shapes import Shape
 
     shape = Shape()
@@ -95,10 +95,10 @@ def test_the_draft_at_serving_is_the_draft_that_was_trained() -> None:
     rotary = models.rotary_table(torch.arange(count + 1), shape)
     keys: list[object] = []
     values: list[object] = []
-    step = draft_training._midlayer(weights, embedded, states, rotary, keys, values, shape)
+    step = draft_loss.midlayer(weights, embedded, states, rotary, keys, values, shape)
     assert numpy.abs(step[:, :count].numpy() - first).max() < 1e-3
     moved = torch.nn.functional.pad(step, (0, 0, 1, 0))[:, :-1]
-    second = draft_training._midlayer(weights, embedded, moved, rotary, keys, values, shape)
+    second = draft_loss.midlayer(weights, embedded, moved, rotary, keys, values, shape)
     assert numpy.abs(second[:, count].numpy() - chained[:, 0]).max() < 1e-3
 
 
