@@ -7,6 +7,7 @@ import msgspec
 from engine.bench.requests import BENCH_HANDLERS
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.data.requests import DATA_HANDLERS
 from engine.jobs.requests import JOB_HANDLERS
 from engine.regen.requests import REGENERATION_HANDLERS
 from engine.watch.commands import server_handlers
@@ -37,6 +38,7 @@ HANDLERS: dict[str, Handler] = {
     "alerts.acknowledge": acknowledge,
     "engine.stop": stop_engine,
     **BENCH_HANDLERS,
+    **DATA_HANDLERS,
     **JOB_HANDLERS,
     **REGENERATION_HANDLERS,
     **server_handlers(),

@@ -33,7 +33,7 @@ def write_scout(connection: sqlite3.Connection, progress: ScoutProgress) -> None
 
 
 def read_scouts(connection: sqlite3.Connection, search_id: int) -> list[ScoutProgress]:
-    """The scouts of a search, in the order in which they were sent."""
+    """The scouts of a search, by name."""
     sql = "SELECT * FROM data_scout WHERE search_id = ? ORDER BY scout"
     return rows.read(connection, ScoutProgress, sql, [search_id])
 

@@ -4,6 +4,7 @@ import click
 
 from console.command_line.data_plan import write_plan
 from console.command_line.data_prepare import prepare
+from console.command_line.data_search import search_hub
 from console.command_line.data_show import show_source
 
 
@@ -15,6 +16,7 @@ def data() -> None:
     """
 
 
+data.add_command(search_hub)
 data.add_command(show_source)
 data.add_command(write_plan)
 data.add_command(prepare)

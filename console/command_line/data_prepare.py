@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from console.command_line.data_options import json_option, leave
-from console.command_line.live_view import table, to_json
-from engine.client import Client, CommandRefused, EngineUnavailable
+from console.command_line.live_view import ask, table, to_json
 from state.errors import StateError
 from state.folder import state_folder
 from state.outside_text import plain_line
@@ -21,8 +20,6 @@ from widgets import figures
 if TYPE_CHECKING:
     from engine.data.plan.records import Plan
     from engine.data.prepare.manifest import Manifest
-
-GRACE_S = 30.0
 
 
 @click.command("prepare")
@@ -63,7 +60,7 @@ def prepare(
     elif here:
         sys.exit(_work_here(plan, plan_path, whole, count, keep_work, as_json))
     else:
-        _launch(plan, plan_path, whole, count, as_json)
+        sys.exit(_launch(plan_path, whole, count, as_json))
 
 
 def begin(plan: "Plan", output: Path, plan_path: Path, *, restart: bool) -> "Manifest | None":
@@ -109,7 +106,7 @@ def _work_here(plan: "Plan", plan_path: Path, output: Path, workers: int, keep_w
     from engine.data.prepare.worker import work
 
     try:
-        _register(plan, plan_path, output, None)
+        _register(plan, plan_path, output)
     except (StateError, sqlite3.Error) as error:
         click.echo(f"alula: the console will not show this run: {error}", err=True)
     reporter = Reporter(output / WORK, _silent if as_json else _say)
@@ -127,27 +124,17 @@ def _work_here(plan: "Plan", plan_path: Path, output: Path, workers: int, keep_w
     return code
 
 
-def _launch(plan: "Plan", plan_path: Path, output: Path, workers: int, as_json: bool) -> None:
-    arguments: dict[str, Any] = {
-        "argv": [sys.executable, "-m", "engine.data.prepare.worker", str(output), str(workers)],
-        "name": f"data {plan.name}",
-        "kind": "data",
-        "grace_s": GRACE_S,
-    }
-    try:
-        folder = state_folder()
-        client = Client(folder)
-        client.ensure_engine()
-        number = _register(plan, plan_path, output, None)
-        answer = client.ask("jobs.launch", {**arguments, "environment": {"ALULA_HOME": str(folder.path)}})
-        _set_job(number, int(answer["job_id"]))
-    except (StateError, EngineUnavailable, CommandRefused) as error:
-        leave(str(error), error.remedy, as_json=as_json)
-    said = f"{plan.name} is prepared by job {answer['job_id']}\nalula jobs logs {answer['job_id']} --follow"
-    click.echo(to_json({**answer, "output": str(output)}) if as_json else said)
+def _launch(plan_path: Path, output: Path, workers: int, as_json: bool) -> int:
+    arguments = {"plan_path": str(plan_path.absolute()), "output_folder": str(output), "workers": workers}
+    return ask("data.prepare", arguments, as_json=as_json, said=lambda answer: _launched(plan_path, answer))
 
 
-def _register(plan: "Plan", plan_path: Path, output: Path, job_id: int | None) -> int:
+def _launched(plan_path: Path, answer: dict[str, Any]) -> str:
+    job = answer["job_id"]
+    return f"{plan_path.name} is prepared by job {job}\nalula jobs logs {job} --follow"
+
+
+def _register(plan: "Plan", plan_path: Path, output: Path) -> None:
     from engine.data.prepare.run import WORK
     from state.data import add_preparation, preparation_of, update_preparation
     from state.database import open_database
@@ -159,22 +146,13 @@ def _register(plan: "Plan", plan_path: Path, output: Path, job_id: int | None) -
         plan_path=str(plan_path.absolute()),
         output_folder=str(output),
         created_at=time.time(),
-        job_id=job_id,
     )
     with closing(open_database(state_folder().database_path)) as database:
         known = preparation_of(database, record.run_folder)
         if known is None:
-            return add_preparation(database, record)
-        update_preparation(database, known.id, state="running", message="", ended_at=None, job_id=job_id)
-        return known.id
-
-
-def _set_job(number: int, job_id: int) -> None:
-    from state.data import update_preparation
-    from state.database import open_database
-
-    with closing(open_database(state_folder().database_path)) as database:
-        update_preparation(database, number, job_id=job_id)
+            add_preparation(database, record)
+        else:
+            update_preparation(database, known.id, state="running", message="", ended_at=None, job_id=None)
 
 
 def _say(text: str) -> None:

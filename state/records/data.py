@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 DataWorkState = Literal["running", "done", "failed", "stopped"]
+ScoutState = Literal["waiting", "asking", "done", "failed"]
 Access = Literal["open", "terms", "request", "private", "unknown"]
 """`terms`: to be accepted on the hub and granted at once; `request`: its authors decide."""
 
@@ -66,7 +67,7 @@ class ScoutProgress(msgspec.Struct, frozen=True, kw_only=True):
     search_id: int
     scout: str
     round: str
-    state: Literal["waiting", "asking", "paused", "done", "failed"]
+    state: ScoutState
     asked: int
     to_ask: int
     found: int

@@ -1,59 +1,139 @@
-"""One gate for all questions to the hub: so many a second, and a pause for everybody when it says that it is too much."""
+"""One gate for all questions to the hub: so many a second, pauses for everybody, an end when it is gone."""
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx2
 
 LONGEST_PAUSE_S = 600.0
+GONE_AFTER = 6
+"""Questions in a row, of all scouts together, that nobody answered."""
+
+_NO_QUESTION = "/api/agent-harnesses"
+"""huggingface_hub 2.4.0 asks this by itself, once a day, and does without an answer (utils/_detect_agent.py)."""
+_BUSY = (500, 502, 503, 504)
+
+
+class HubGone(Exception):
+    """The hub does not answer, or refuses again and again."""
 
 
 class Gate:
     """Shared by all scouts. A pause that the hub asks of one of them holds for all."""
 
-    def __init__(self, per_second: float, told: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        per_second: float,
+        *,
+        timeout_s: float = 20.0,
+        tries: int = 3,
+        told: Callable[[float], None] = lambda _: None,
+        stopped: threading.Event | None = None,
+    ) -> None:
+        """Make a gate.
+
+        Args:
+            per_second: Questions a second, of all scouts together.
+            timeout_s: Given up on a question after so long.
+            tries: Of a question that gets a refusal (429), a fault of the hub (5xx) or no answer.
+            told: Told the seconds of each pause.
+            stopped: Ends all waiting once it is set.
+        """
+        self.timeout_s = timeout_s
+        self.tries = tries
+        self.asked = 0
+        self.refused = 0
         self._lock = threading.Lock()
         self._step_s = 1 / per_second
         self._next = 0.0
+        self._unanswered = 0
         self._told = told
-        self.asked = 0
-        self.refused = 0
+        self._stopped = stopped or threading.Event()
 
     def wait(self) -> None:
-        """Wait for one's turn."""
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self._step_s
-            self.asked += 1
-        time.sleep(max(0.0, turn - now))
+        """Wait for one's turn.
+
+        Raises:
+            HubGone: Nobody answers, or the search is stopped.
+        """
+        while True:
+            with self._lock:
+                if self._unanswered >= GONE_AFTER:
+                    raise HubGone(f"the hub did not answer {GONE_AFTER} times in a row")
+                now = time.monotonic()
+                if now >= self._next:
+                    self._next = now + self._step_s
+                    self.asked += 1
+                    return
+                turn = self._next
+            if self._stopped.wait(turn - now):
+                raise HubGone("the search is stopped")
 
     def pause(self, seconds: float) -> None:
         """Hold every question back for this long."""
+        held = min(seconds, LONGEST_PAUSE_S)
         with self._lock:
-            self._next = max(self._next, time.monotonic() + min(seconds, LONGEST_PAUSE_S))
+            self._next = max(self._next, time.monotonic() + held)
             self.refused += 1
-        self._told(seconds)
+        self._told(held)
+
+    def answered(self, *, well: bool) -> None:
+        """Whether somebody answered a question."""
+        with self._lock:
+            self._unanswered = 0 if well else self._unanswered + 1
 
 
-def use_gate(gate: Gate) -> None:
-    """Let every request of huggingface_hub pass the gate. Its own client honours Retry-After; this tells the others."""
+@contextmanager
+def gated(gate: Gate) -> Iterator[None]:
+    """Let every request of huggingface_hub pass the gate until the block ends."""
     import httpx2
-    from huggingface_hub.utils import set_client_factory
+    from huggingface_hub import close_session, set_client_factory
 
-    def entering(_: Any) -> None:
-        gate.wait()
+    set_client_factory(lambda: _client(gate))
+    try:
+        yield
+    finally:
+        set_client_factory(lambda: httpx2.Client(follow_redirects=True, timeout=None))
+        close_session()
 
-    def answered(response: Any) -> None:
-        if response.status_code == 429:
-            gate.pause(retry_after_s(response.headers.get("retry-after")))
 
-    def client() -> httpx2.Client:
-        return httpx2.Client(
-            follow_redirects=True, timeout=30.0, event_hooks={"request": [entering], "response": [answered]}
-        )
+def _client(gate: Gate) -> "httpx2.Client":
+    """A client whose every request waits, and is tried again where that can help.
 
-    set_client_factory(client)
+    huggingface_hub 2.4.0 tries lists again by itself and single sets not at all; here all is tried alike, and what
+    comes of it is final: `HubGone` is none of the errors that it tries again on.
+    """
+    import httpx2
+
+    class GatedClient(httpx2.Client):
+        def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
+            if request.url.path == _NO_QUESTION:
+                return super().send(request, **settings)
+            why = ""
+            for _ in range(gate.tries):
+                gate.wait()
+                try:
+                    response = super().send(request, **settings)
+                except httpx2.TransportError as error:
+                    gate.answered(well=False)
+                    why = f"{type(error).__name__}: {error}"
+                    continue
+                # The viewer says 500 with a code of its own where it cannot show a set: that is an answer.
+                busy = response.status_code in _BUSY and "x-error-code" not in response.headers
+                gate.answered(well=not busy)
+                if response.status_code != 429 and not busy:
+                    return response
+                why = f"it answers {response.status_code}"
+                if response.status_code == 429:
+                    gate.pause(retry_after_s(response.headers.get("retry-after")))
+                response.close()
+            raise HubGone(f"{request.url.host} cannot be asked: {why}")
+
+    return GatedClient(follow_redirects=True, timeout=gate.timeout_s)
 
 
 def retry_after_s(text: str | None) -> float:
