@@ -18,7 +18,12 @@ def health_facts(gpu: Gpu, health: GpuHealth | None) -> tuple[Fact, ...]:
     """Links, memory errors, modes; nothing before the first slow reading."""
     if health is None or gpu.parent_uuid is not None:
         return ()
-    return (("links", _links(health)), ("memory", _errors(health)), ("modes", _modes(gpu, health)))
+    return (
+        ("PCIe", _pcie(health)),
+        ("NVLink", _nvlink(health)),
+        ("memory", _errors(health)),
+        ("modes", _modes(gpu, health)),
+    )
 
 
 def event_facts(events: Sequence[GpuEvent]) -> tuple[Fact, ...]:
@@ -29,18 +34,25 @@ def event_facts(events: Sequence[GpuEvent]) -> tuple[Fact, ...]:
     )
 
 
-def _links(health: GpuHealth) -> str:
-    pcie = figures.ABSENT
+def _pcie(health: GpuHealth) -> str:
+    link = figures.ABSENT
     if health.pcie_generation is not None and health.pcie_width is not None:
-        pcie = f"{health.pcie_generation}.0 x{health.pcie_width}"
-    sent, received = health.pcie_sent_bytes_per_s, health.pcie_received_bytes_per_s
-    text = f"PCIe {pcie}, sent {figures.byte_rate(sent)}, received {figures.byte_rate(received)}"
+        link = f"{health.pcie_generation}.0 x{health.pcie_width}"
+    return link + _rates(health.pcie_sent_bytes_per_s, health.pcie_received_bytes_per_s)
+
+
+def _nvlink(health: GpuHealth) -> str:
     if not health.nvlinks_total and health.nvlinks_active is None:
-        return f"{text}   NVLink {figures.ABSENT}"
+        return figures.ABSENT
     of = f" of {health.nvlinks_total}" if health.nvlinks_total else ""
-    sent, received = health.nvlink_sent_bytes_per_s, health.nvlink_received_bytes_per_s
-    rates = f", sent {figures.byte_rate(sent)}, received {figures.byte_rate(received)}" if sent is not None else ""
-    return f"{text}   NVLink {health.nvlinks_active}{of} up{rates}"
+    rates = _rates(health.nvlink_sent_bytes_per_s, health.nvlink_received_bytes_per_s)
+    return f"{health.nvlinks_active}{of} up{rates}"
+
+
+def _rates(sent: float | None, received: float | None) -> str:
+    if sent is None and received is None:
+        return ""
+    return f"   sent {figures.byte_rate(sent)}, received {figures.byte_rate(received)}"
 
 
 def _errors(health: GpuHealth) -> Content:

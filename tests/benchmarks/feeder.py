@@ -19,7 +19,7 @@ from state.alerts import raise_alert
 from state.database import open_database
 from state.process_identity import boot_id, identify
 from state.records.engine import Engine, EnginePart
-from state.records.gpus import Gpu, GpuProcess, GpuSample, GpuStatus
+from state.records.gpus import Gpu, GpuHealth, GpuProcess, GpuSample, GpuStatus
 from state.records.host import DiskSample, HostSample
 from state.records.jobs import Job
 from state.records.regeneration import Regeneration, RegenerationProgress
@@ -63,8 +63,9 @@ class Feeder:
         )  # fmt: skip
         for name in ("gpus", "host", "servers", "jobs", "alerts"):
             engine.write_part(db, EnginePart(name=name, state="running", since=now))
-        gpus.write_status(db, GpuStatus(taken_at=now, availability="available", message="8 GPUs"))
+        gpus.write_status(db, GpuStatus(taken_at=now, availability="available", message=f"{len(self.gpus)} GPUs"))
         gpus.write_gpus(db, self.gpus)
+        gpus.write_health(db, [_health(gpu, now) for gpu in self.gpus])
         servers.write_servers(db, [_server(now)])
         self._add_jobs(now)
         self._add_regeneration(now)
@@ -144,6 +145,15 @@ class Feeder:
             created_at=now - 7200,
         )  # fmt: skip
         rows.replace(self.connection, "regeneration", run)
+
+
+def _health(gpu: Gpu, now: float) -> GpuHealth:
+    return GpuHealth(
+        uuid=gpu.uuid, taken_at=now, ecc_corrected=2, ecc_uncorrected=0, remapped_rows=0, remap_pending=False,
+        remap_failed=False, recovery_action=0, energy_j=9.4e8, pcie_generation=5, pcie_width=16,
+        pcie_sent_bytes_per_s=1.2e9, pcie_received_bytes_per_s=3.4e9, nvlinks_active=18, nvlinks_total=18,
+        nvlink_sent_bytes_per_s=4.1e10, nvlink_received_bytes_per_s=4.2e10,
+    )  # fmt: skip
 
 
 def _server(now: float) -> Server:

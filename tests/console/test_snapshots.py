@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from console.app import Console
+from tests.check.models import incident_folder
 from tests.console.seeded import console, seed
 
 NOW = 1_790_000_000.0
@@ -68,3 +70,59 @@ def test_the_overview_without_colours(
     plain = Console(app.folder, start_engine=False)
     assert plain.no_color
     assert snap_compare(plain, terminal_size=(120, 40), run_before=shown("1"))
+
+
+def opened(key: str, text: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Opens the first row of a list, and waits until its details say this."""
+
+    async def going(pilot: Pilot[Any]) -> None:
+        await shown(key)(pilot)
+        await pilot.press("enter")
+        await until_said(pilot, text)
+
+    return going
+
+
+async def until_said(pilot: Pilot[Any], text: str) -> None:
+    """Wait until the screen says something."""
+    deadline = time.monotonic() + 30.0
+    while text not in text_of(pilot.app):
+        assert time.monotonic() < deadline, f"never said: {text}"
+        await pilot.pause(0.05)
+    await pilot.pause()
+
+
+def text_of(app: App[Any]) -> str:
+    """What stands on the screen."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(("name", "key", "text"), [("gpu", "2", "NVLink"), ("server", "3", "accept")])
+def test_details(name: str, key: str, text: str, size: tuple[int, int], app: Console, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=opened(key, text))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_a_check(
+    size: tuple[int, int], app: Console, snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The incident; paths are relative, so that they are the same in every run."""
+    incident_folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = "python3 -m sglang.launch_server --model-path target --speculative-algorithm EAGLE "
+    (tmp_path / "launch.sh").write_text(f"{command} --speculative-draft-model-path draft --port 30000\n")
+
+    async def checking(pilot: Pilot[Any]) -> None:
+        await pilot.press("6", *"launch.sh", "enter")
+        await until_said(pilot, "eagle-flag-on-eagle3-draft")
+
+    assert snap_compare(app, terminal_size=size, run_before=checking)
+
+
+@pytest.mark.parametrize("count", [16, 24])
+def test_the_overview_with_many_gpus(count: int, tmp_path: Path, app: Console, snap_compare: Compare) -> None:
+    many = console(seed(tmp_path / "many", gpus=count))
+    many.animation_level = app.animation_level
+    assert snap_compare(many, terminal_size=(80, 40), run_before=shown("1"))

@@ -10,7 +10,7 @@ from engine.check.records import Severity
 from state.outside_text import plain_line
 
 Style = Literal["plain", "heading", "error", "warning", "info", "good", "dim", "code"]
-WIDTH = 80
+WIDTH = 76
 SIGNS: dict[Severity, str] = {"error": "✗", "warning": "!", "info": "i"}
 
 
