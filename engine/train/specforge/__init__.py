@@ -1,0 +1,1 @@
+"""Trainings by SpecForge: their configuration, command, estimates, checks and progress."""
