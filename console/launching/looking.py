@@ -31,7 +31,12 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
     prepared: Prepared
     free: str
-    overridden: frozenset[str] = frozenset()
+    typed: Typed = Typed()
+
+    @property
+    def overridden(self) -> frozenset[str]:
+        """Rules of errors that the operator takes upon himself."""
+        return self.typed.overridden
 
     @property
     def standing(self) -> tuple[Problem, ...]:
@@ -59,7 +64,7 @@ def look(recipe: Recipe, typed: Typed, folder: StateFolder, known: FoundInterpre
         problems = (*found.problems, *findings_of(recipe, found.launch, found.interpreter))
         found = msgspec.structs.replace(found, problems=problems)
     found = msgspec.structs.replace(found, mistakes={**found.mistakes, **typed.mistakes})
-    return Looked(prepared=found, free=free, overridden=typed.overridden)
+    return Looked(prepared=found, free=free, typed=typed)
 
 
 def check_interpreter(recipe: Recipe, found: FoundInterpreter) -> FoundInterpreter:
@@ -115,7 +120,7 @@ def around_text(looked: Looked, checking: bool) -> Content:
     return Content("\n").join(Content.styled(plain_line(line, LONGEST), "$text-muted") for line in lines)
 
 
-def failed(error: StateError) -> Looked:
+def failed(error: StateError, typed: Typed) -> Looked:
     """Where nothing could be read."""
     problem = Problem("state", "error", str(error), error.remedy)
-    return Looked(prepared=Prepared(problems=(problem,)), free="")
+    return Looked(prepared=Prepared(problems=(problem,)), free="", typed=typed)

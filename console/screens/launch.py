@@ -67,6 +67,7 @@ class LaunchScreen(FrameScreen):
         self._known: dict[str, FoundInterpreter] = {}
         self._checking: set[str] = set()
         self._sending = False
+        self._wanted = False
 
     def compose_body(self) -> ComposeResult:
         """The form, the help of the line with the focus, the preview."""
@@ -128,11 +129,18 @@ class LaunchScreen(FrameScreen):
         if found is not None and not found.checked and found.problem is None and found.path not in self._checking:
             self._checking.add(found.path)
             self.run_worker(self._check_import(found))
+        if self._wanted:
+            self._wanted = False
+            self.action_launch_now()
 
     def action_launch_now(self) -> None:
         """Have the engine queue it, if nothing stands against it."""
         looked = self.looked
-        if looked is None or self._sending:
+        if self._sending:
+            return
+        if looked is None or looked.typed != self.typed():
+            self._wanted = True  # what was typed last has not been looked at yet
+            self._look()
             return
         if looked.prepared.mistakes or looked.prepared.launch is None:
             names = ", ".join(looked.prepared.mistakes) or "the values"
@@ -194,7 +202,7 @@ class LaunchScreen(FrameScreen):
             try:
                 looked = await asyncio.to_thread(look, self.recipe, typed, self.console.folder, known)
             except StateError as error:
-                looked = failed(error)
+                looked = failed(error, typed)
             if (found := looked.prepared.interpreter) is not None:
                 self._known.setdefault(typed.python or "", found)
             self.post_message(self.Seen(turn, looked))

@@ -77,7 +77,7 @@ async def test_a_command_from_the_form_to_its_end(
 
 async def test_errors_stand_in_the_way_until_they_are_overridden(tmp_path: Path, own_recipes: Path) -> None:
     app = console(empty(tmp_path / "state"))
-    async with app.run_test(size=(200, 60)) as pilot:
+    async with app.run_test(size=(200, 60), notifications=True) as pilot:
         screen = await open_form(pilot, app, "command")
         await pilot.press(*"/no/such/program")
         await until(pilot, lambda: "binary-not-found" in text_of(app), "the error")
