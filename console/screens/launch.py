@@ -207,7 +207,7 @@ class LaunchScreen(FrameScreen):
                 self._known.setdefault(typed.python or "", found)
             self.post_message(self.Seen(turn, looked))
 
-        self.run_worker(looking, exclusive=True, group="look")
+        self.run_worker(looking, exclusive=True, group="look")  # type: ignore[arg-type]
 
     async def _check_import(self, found: FoundInterpreter) -> None:
         checked = await asyncio.to_thread(check_interpreter, self.recipe, found)
