@@ -2,9 +2,12 @@
 
 import click
 
+from console.command_line.train_benchmark import benchmark
 from console.command_line.train_config import config
 from console.command_line.train_forecast import forecast
 from console.command_line.train_reference import reference
+from console.command_line.train_start import start
+from console.command_line.train_status import status
 
 
 @click.group()
@@ -15,5 +18,5 @@ def train() -> None:
     """
 
 
-for _command in (config, forecast, reference):
+for _command in (config, start, status, benchmark, reference, forecast):
     train.add_command(_command)

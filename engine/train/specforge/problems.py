@@ -44,9 +44,7 @@ def problems(plan: TrainingPlan, around: Surroundings) -> list[Problem]:
     """All that the plan and its surroundings tell; what the checker finds in the recipe comes beside it."""
     found = [*_of_plan(plan), *_of_disk(plan, around), *_of_memory(plan, around), *_of_context(plan, around)]
     if not around.program_found:
-        remedy = (
-            "pip install specforge in an environment of its own (it pins sglang 0.5.14), or give --specforge CHECKOUT"
-        )
+        remedy = "an environment of its own for specforge (it pins sglang 0.5.14), and --specforge CHECKOUT for scripts"
         found.append(_error("train-no-specforge", "SpecForge is not there", remedy))
     return found
 

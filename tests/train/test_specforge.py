@@ -1,0 +1,201 @@
+"""A training by SpecForge before it starts: configuration, commands, estimates, what stands against it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from console.command_line.train import train
+from engine.reference.checkpoint import shipped_draft, shipped_target
+from engine.train.benchmark import chosen, sweep, write_sweep
+from engine.train.checkpoints import find_checkpoints
+from engine.train.specforge.configuration import command, run_config
+from engine.train.specforge.estimates import draft_parameters, hidden_state_bytes, memory
+from engine.train.specforge.plan import CannotPlan, TrainingPlan
+from engine.train.specforge.problems import Surroundings, problems, standing
+from engine.train.store import read_plan, write_plan
+
+DRAFT = {
+    "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
+    "intermediate_size": 14_336, "draft_vocab_size": 32_000,
+    "eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 15, 28]},
+}  # fmt: skip
+
+
+def _plan(folder: Path = Path("/t/x"), **more: Any) -> TrainingPlan:
+    given = {"name": "x", "folder": folder, "target": "/m/L", "draft": DRAFT, "data": Path("/d.jsonl"), "samples": 1000}
+    return TrainingPlan(**(given | more))
+
+
+ONLINE = {"vocabulary_map": Path("/v.pt"), "trainer_gpus": (0, 1), "capture_gpus": (2, 3)}
+
+
+def test_an_offline_training_is_one_process_group() -> None:
+    config = run_config(_plan(hidden_states=Path("/hs")))
+    assert config["deployment"] == {"mode": "local_colocated", "trainer": {"nnodes": 1, "nproc_per_node": 1}}
+    assert config["data"]["hidden_states_path"] == "/hs" and "train_data_path" not in config["data"]
+    assert config["model"]["aux_hidden_state_layer_ids"] == [1, 15, 28]
+
+
+def test_an_online_training_captures_on_gpus_of_its_own() -> None:
+    config = run_config(_plan(**ONLINE))
+    stack = config["deployment"]["disaggregated"]
+    assert stack["backend"] == "mooncake"
+    assert stack["managed_local"]["trainer_cuda_visible_devices"] == ["0", "1"]
+    (server,) = stack["managed_local"]["capture_servers"]
+    assert (server["cuda_visible_devices"], server["tp_size"]) == (["2", "3"], 2)
+    assert config["data"]["train_data_path"] == "/d.jsonl"
+
+
+def test_the_script_before_july_2026_takes_flags() -> None:
+    words = command(
+        _plan(trainer="specforge-old", checkout=Path("/sf"), hidden_states=Path("/hs"), trainer_gpus=(0, 1))
+    )
+    assert words[:6] == ["python", "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    assert words[6] == "/sf/scripts/train_eagle3.py"
+    assert words[words.index("--train-hidden-states-path") + 1] == "/hs"
+    assert command(_plan()) == ["specforge", "train", "-c", "/t/x/run.yaml"]
+
+
+def test_steps_follow_from_samples_epochs_and_batch() -> None:
+    assert _plan(epochs=10, batch=2, accumulation=5, trainer_gpus=(0, 1)).total_steps == 500
+    assert _plan(max_steps=70).total_steps == 70
+    assert _plan(samples=None).total_steps is None
+
+
+def test_hidden_states_take_four_states_a_token() -> None:
+    assert hidden_state_bytes(1, 7168) == 57_344 + 16
+    assert hidden_state_bytes(300_000 * 2048, 7168) / 1e12 == pytest.approx(35, abs=0.5)
+
+
+def test_memory_counts_what_is_trained_sixteenfold() -> None:
+    found = memory(DRAFT, 2048, 7)
+    assert draft_parameters(DRAFT) == 424_673_280
+    assert found.draft == 16 * 424_673_280
+    assert found.total == found.draft + found.frozen + found.teacher + found.unrolled
+    assert memory(DRAFT, 4096, 7).teacher == 2 * found.teacher
+
+
+@pytest.mark.parametrize(
+    ("more", "around", "name"),
+    [
+        ({**ONLINE, "capture_gpus": ()}, {}, "train-no-capture-gpu"),
+        ({**ONLINE, "capture_gpus": (1, 2)}, {}, "train-gpus-shared"),
+        ({**ONLINE, "vocabulary_map": None}, {}, "train-no-vocabulary-map"),
+        ({**ONLINE, "resume_from": Path("/c")}, {}, "train-cannot-resume"),
+        ({"tokens": 10**9}, {"preparing": True, "hidden": 4096, "free_disk": 10**12}, "train-disk-too-small"),
+        ({}, {"gpu_memory": 8 * 10**9}, "train-memory-too-small"),
+        ({}, {"context": 2048}, "train-context-too-short"),
+        ({}, {"program_found": False}, "train-no-specforge"),
+    ],
+)
+def test_what_stands_against_it_can_be_overridden_by_name(more: Any, around: Any, name: str) -> None:
+    offline = {} if ONLINE.keys() & more.keys() else {"hidden_states": Path("/hs")}
+    found = problems(_plan(**offline, **more), Surroundings(**around))
+    assert [one.name for one in standing(found, [])] == [name]
+    assert standing(found, [name]) == []
+
+
+def test_nothing_stands_against_a_sound_plan() -> None:
+    assert problems(_plan(**ONLINE), Surroundings(gpu_memory=80 * 10**9, context=8192)) == []
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    plan = _plan(tmp_path / "x", hidden_states=Path("/hs"))
+    write_plan(plan)
+    assert read_plan(plan.folder) == plan
+    assert yaml.safe_load((plan.folder / "run.yaml").read_text()) == run_config(plan)
+
+
+def test_checkpoints_of_all_layouts_are_found_by_step(tmp_path: Path) -> None:
+    for name, files in (
+        ("x-step200", ["training_state.pt"]),
+        ("epoch_0_step_50", ["config.json", "model.safetensors", "training_state.pt"]),
+        ("reference-step1000", ["config.json", "model.safetensors"]),
+        (".reference-step7.part", ["config.json", "model.safetensors"]),
+        ("x-step9", []),
+    ):
+        (tmp_path / name).mkdir()
+        for file in files:
+            (tmp_path / name / file).touch()
+    (tmp_path / "x-step300").symlink_to("x-step200")
+    found = find_checkpoints(tmp_path)
+    assert [(one.step, one.form) for one in found] == [(50, "servable"), (200, "runtime"), (1000, "servable")]
+
+
+def test_a_checkpoint_that_must_be_exported_says_how(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    (plan.output / "x-step5").mkdir(parents=True)
+    (plan.output / "x-step5" / "training_state.pt").touch()
+    with pytest.raises(CannotPlan) as refused:
+        chosen(plan, None)
+    assert "specforge export --to sglang" in refused.value.remedy
+    with pytest.raises(CannotPlan, match="no checkpoint of step 4"):
+        chosen(plan, 4)
+
+
+def test_the_benchmark_of_a_checkpoint_is_a_sweep_that_can_be_read(tmp_path: Path) -> None:
+    from engine.bench.sweep_file import read_sweep
+
+    plan = _plan(tmp_path)
+    folder = plan.output / "x-step5"
+    folder.mkdir(parents=True)
+    for file in ("config.json", "model.safetensors"):
+        (folder / file).touch()
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "x"}\n')
+    measured = read_sweep(write_sweep(plan, sweep(plan, chosen(plan, None), prompts, 3, reference=True)))
+    assert len(measured.points) == 2
+    assert str(folder) in measured.points[1].command
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ALULA_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def _start(home: Path, *more: str) -> Any:
+    data = home / "train.jsonl"
+    row = {"id": "1", "conversations": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    data.write_text((json.dumps(row) + "\n") * 10)
+    (home / "train.manifest.json").write_text(json.dumps({"model": "other/model", "completion_tokens": 90}))
+    given = ["start", "--target", str(shipped_target()), "--data", str(data), "--dry-run", *more]
+    return CliRunner().invoke(train, given)
+
+
+def test_a_dry_run_says_all_and_writes_nothing(home: Path) -> None:
+    run = _start(home, "--offline", "--max-length", "1024", "--json")
+    said = json.loads(run.stdout)
+    names = {one["name"] for one in said["problems"]}
+    assert run.exit_code == 1 and "train-no-specforge" in names
+    assert "train-data-not-regenerated" in names, "the manifest names another model than the target"
+    assert said["hidden_state_bytes"] == 90 * (4 * 192 * 2 + 16)
+    assert said["plan"]["tokens"] == 90 and said["started"] is None
+    assert not (home / "home" / "trainings").exists()
+
+
+def test_a_draft_config_for_another_target_is_found(home: Path) -> None:
+    config = json.loads((shipped_draft() / "config.json").read_text()) | {"hidden_size": 256, "target_hidden_size": 256}
+    file = home / "draft.json"
+    file.write_text(json.dumps(config))
+    run = _start(home, "--offline", "--max-length", "1024", "--draft-config", str(file), "--json")
+    assert run.exit_code == 1
+    assert json.loads(run.stdout)["plan"]["draft"]["hidden_size"] == 256
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--gpus", "a"), "not GPU indices"),
+        (("--name", "../x"), "no name for a training"),
+        (("--resume",), "no checkpoint to go on from"),
+    ],
+)
+def test_what_cannot_be_planned_says_why(home: Path, more: tuple[str, ...], said: str) -> None:
+    run = _start(home, *more)
+    assert run.exit_code == 2
+    assert said in run.stderr
