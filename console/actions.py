@@ -66,6 +66,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("a", "a", "acknowledge", "Seen", "Say that you have seen the alert", "alerts"),
     Action("w", "w", "span", "Time span", "Next time span of the chart", "charts"),
     Action("slash", "/", "search", "Search", "Search the log; n and N next and previous", "log"),
+    Action("ampersand", "&", "filter_log", "Filter", "Show only lines with a text; ! before it: without it", "log"),
     Action("e", "e", "next_error", "Errors", "Next line that looks like an error; E previous", "log"),
     Action("f", "f", "follow", "Follow", "Follow the end, or stay", "log"),
     Action("w", "w", "wrap", "Wrap", "Break long lines, or cut them", "log"),

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from console.actions import bindings
-from console.feed.log_tail import LogTail
+from console.feed.log_reader import LogReader
 from console.screens.frame import FrameScreen
 from console.screens.job_actions import change_job, compare_job, retry_job, stop_job
 from console.screens.job_facts import all_facts, few_facts
@@ -23,6 +23,7 @@ from state.jobs import read_events
 from state.outside_text import plain_line
 from state.records.jobs import Job, JobEvent
 from widgets.facts import Facts
+from widgets.log_page import LogAsk, LogPage
 from widgets.log_view import LogView
 
 
@@ -47,40 +48,41 @@ class JobScreen(FrameScreen):
     }
     """
 
-    class Grew(Message):
-        """A piece of the log was read."""
+    class Turned(Message):
+        """Another page of the log was read."""
 
-        def __init__(self, text: str | None) -> None:
+        def __init__(self, page: LogPage) -> None:
             super().__init__()
-            self.text = text
+            self.page = page
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest page counts."""
+            return isinstance(message, JobScreen.Turned)
 
     def __init__(self, job: Job) -> None:
         super().__init__()
         self.job = job
         self._whole = False
         self._events: tuple[JobEvent, ...] = ()
-        self._tail = LogTail(
-            Path(job.run_folder) / "log.txt",
-            self._tell,
-            lambda: self._tell(None),
-        )
+        self._log = LogReader(Path(job.run_folder) / "log.txt", self._tell)
 
     def compose_body(self) -> ComposeResult:
         """Facts, search, log."""
         with VerticalScroll(id="all", can_focus=False):
             yield Facts(id="facts")
         yield Input(placeholder="text to find", id="search")
+        yield Input(placeholder="text of the lines to show; ! before it: of those to leave out", id="filter")
         yield LogView(title="Log", id="log")
 
     def on_mount(self) -> None:
         """Read the log; the keys go to it."""
         self.query_one(LogView).focus()
         self._show_facts()
-        self._tail.start()
+        self._log.start()
 
     def on_unmount(self) -> None:
         """Stop reading."""
-        self._tail.end()
+        self._log.end()
 
     def title_text(self) -> str:
         """The job by number and name."""
@@ -99,35 +101,46 @@ class JobScreen(FrameScreen):
         """The time that it has run moves on."""
         self._show_facts()
 
-    def on_job_screen_grew(self, event: Grew) -> None:
-        """Add to the log, or begin anew."""
-        view = self.query_one(LogView)
-        if event.text is None:
-            view.clear()
-        else:
-            view.push(event.text)
+    def on_job_screen_turned(self, event: Turned) -> None:
+        """Show the page."""
+        self.query_one(LogView).show(event.page)
+
+    def on_log_view_asked(self, event: LogView.Asked) -> None:
+        """Read what the reader wants to see."""
+        self._log.ask(event.ask)
 
     def action_search(self) -> None:
         """Type what to find."""
-        entry = self.query_one("#search", Input)
+        self._open_entry("search")
+
+    def action_filter_log(self) -> None:
+        """Type which lines to show."""
+        self._open_entry("filter")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Find or filter, and give the keys back to the log."""
+        self._log.ask(LogAsk("filter" if event.input.id == "filter" else "search", text=event.value))
+        self._close_entries()
+
+    async def action_back(self) -> None:
+        """Close the search or the filter, else this screen."""
+        if not self._close_entries():
+            self.app.pop_screen()
+
+    def _open_entry(self, name: str) -> None:
+        self._close_entries()
+        entry = self.query_one(f"#{name}", Input)
         entry.display = True
         entry.focus()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Find it, and give the keys back to the log."""
-        if not self.query_one(LogView).search(event.value):
-            self.notify(f"{plain_line(event.value, 60)!r} is not in the log", markup=False)
-        event.input.display = False
-        self.query_one(LogView).focus()
-
-    async def action_back(self) -> None:
-        """Close the search, else this screen."""
-        entry = self.query_one("#search", Input)
-        if entry.display:
+    def _close_entries(self) -> bool:
+        """Gives whether one was open."""
+        opened = [entry for entry in self.query(Input) if entry.display]
+        for entry in opened:
             entry.display = False
+        if opened:
             self.query_one(LogView).focus()
-        else:
-            self.app.pop_screen()
+        return bool(opened)
 
     def action_whole(self) -> None:
         """Everything about it, or the few facts."""
@@ -155,8 +168,8 @@ class JobScreen(FrameScreen):
         """Run it again."""
         retry_job(self.console, self.job)
 
-    def _tell(self, text: str | None) -> None:
-        self.post_message(self.Grew(text))
+    def _tell(self, page: LogPage) -> None:
+        self.post_message(self.Turned(page))
 
     def _show_facts(self) -> None:
         facts = all_facts(self.job, self._events) if self._whole else few_facts(self.job)
