@@ -130,9 +130,8 @@ def _counted(count: int, devices: Sequence[Device], holders: Mapping[int, str]) 
     free = [device.index for device in devices if device.index not in holders and device.taken_by is None]
     if len(free) < count:
         held = sorted({*holders.values(), *(device.taken_by for device in devices if device.taken_by)})
-        return Verdict(
-            waits=f"waits for {count} free GPU{'s' * (count > 1)}: {len(free)} free, the others held by {', '.join(held)}"
-        )
+        what = "1 free GPU" if count == 1 else f"{count} free GPUs"
+        return Verdict(waits=f"waits for {what}: {len(free)} free, the others held by {', '.join(held)}")
     return Verdict(gpus=tuple(free[:count]))
 
 

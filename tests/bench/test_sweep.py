@@ -72,7 +72,7 @@ def test_a_sweep_gives_the_table_and_a_failing_point_ends_only_itself(host: Host
     assert rows["eagle3-s3"]["summary"]["accept_length"]["value"] > 1.2
     assert rows["eagle3-s3"]["economics"]["round_cost"]["value"] > 0
     assert rows["eagle3-s3"]["equality"] == {"compared": 3, "equal": 3, "divergences": [], "note": ""}
-    assert "needs a draft" in found["problems"]["broken"]["message"]
+    assert "draft-path-missing" in found["problems"]["broken"]["message"]
     assert found["provenance"]["eagle3-s3"]["checkpoints"], "checkpoints are named by their hash"
     with closing(open_database(state_folder().database_path)) as database:
         serving = [job for job in read_jobs(database) if job.kind == "serve"]

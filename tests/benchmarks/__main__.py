@@ -22,6 +22,7 @@ BENCHMARKS = {
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
     "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
+    "rule_mutations": "Small changes to the checker's rules, and how many of them a test notices.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""

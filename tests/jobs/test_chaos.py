@@ -101,7 +101,7 @@ def open_now(folder: StateFolder) -> list[Job]:
 
 def all_jobs(folder: StateFolder) -> list[Job]:
     with closing(open_database(folder.database_path)) as database:
-        return read_jobs(database)
+        return read_jobs(database, limit=10 * KILLS)
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
