@@ -260,3 +260,11 @@ def schedule_jobs(db: "Database") -> None:
     db.execute("CREATE INDEX job_retry_of ON job (retry_of) WHERE retry_of IS NOT NULL")
     db.execute("CREATE TABLE job_queue (id INTEGER PRIMARY KEY CHECK (id = 1), paused_at REAL, paused_by TEXT)")
     db.execute("INSERT INTO job_queue (id) VALUES (1)")
+
+
+@migrations()
+def place_jobs(db: "Database") -> None:
+    """Which cluster a job runs on, and its name there."""
+    db.execute("ALTER TABLE job ADD COLUMN backend TEXT NOT NULL DEFAULT 'local'")
+    db.execute("ALTER TABLE job ADD COLUMN backend_address TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE job ADD COLUMN backend_id TEXT")

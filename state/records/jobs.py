@@ -10,6 +10,8 @@ ENDED: frozenset[JobState] = frozenset({"done", "failed", "stopped", "lost"})
 """States that a job never leaves."""
 
 
+BackendName = Literal["local", "slurm", "ray"]
+
 RestartPolicy = Literal["never", "on-failure", "always"]
 
 
@@ -94,6 +96,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """Its end has still to be looked at: it may have to be tried again."""
     stop_reason: str | None = None
     """Why it was stopped, where it was not an operator's wish."""
+    backend: BackendName = "local"
+    """Who runs it: a runner on this host, or a cluster's own engine."""
+    backend_address: str = ""
+    """Which cluster, as `--on` names it: `slurm`, `slurm://gpu`, `ray://head`. Empty for `local`."""
+    backend_id: str | None = None
+    """Its id there, once it is known."""
 
 
 class JobEvent(msgspec.Struct, frozen=True, kw_only=True):
