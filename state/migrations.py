@@ -268,3 +268,22 @@ def place_jobs(db: "Database") -> None:
     db.execute("ALTER TABLE job ADD COLUMN backend TEXT NOT NULL DEFAULT 'local'")
     db.execute("ALTER TABLE job ADD COLUMN backend_address TEXT NOT NULL DEFAULT ''")
     db.execute("ALTER TABLE job ADD COLUMN backend_id TEXT")
+
+
+@migrations()
+def create_campaigns(db: "Database") -> None:
+    """Campaigns and their steps."""
+    db.execute("""
+        CREATE TABLE campaign (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, folder TEXT NOT NULL, specification TEXT NOT NULL,
+            created_at REAL NOT NULL, ended_at REAL, state TEXT NOT NULL, message TEXT NOT NULL,
+            single_step INTEGER NOT NULL
+        )""")
+    db.execute("""
+        CREATE TABLE campaign_step (
+            id INTEGER PRIMARY KEY, campaign_id INTEGER NOT NULL REFERENCES campaign (id) ON DELETE CASCADE,
+            position INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+            attempts INTEGER NOT NULL, command TEXT NOT NULL, arguments TEXT NOT NULL, job_ids TEXT NOT NULL,
+            work TEXT NOT NULL, began_at REAL, ended_at REAL, message TEXT NOT NULL, inputs TEXT NOT NULL,
+            outputs TEXT NOT NULL, digests TEXT NOT NULL, figures TEXT NOT NULL, UNIQUE (campaign_id, position)
+        )""")
