@@ -49,6 +49,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("v", "v", "groups", "Groups", "Groups by recipe, kind, state; Enter shows one", "job list"),
     Action("m", "m", "mark", "Mark", "Mark the job to compare another with it", "job list", False),
     Action("i", "i", "whole", "Details", "Parameters, environment, resources, timeline; or the log", "job"),
+    Action("m", "m", "metric", "Metric", "Next figure of its log as a chart; M the one before; at the end none", "job"),
+    Action("z", "z", "zoom", "Zoom", "Chart the newest values, or all", "job", False),
     Action("x", "x", "stop_job", "Stop", "Stop the job (asks)", "jobs"),
     Action("r", "r", "retry_job", "Retry", "Run an ended job again", "jobs"),
     Action("a", "a", "change_job", "Again", "Change its parameters and launch it again", "jobs"),

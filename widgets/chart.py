@@ -1,7 +1,7 @@
 """A line chart with axes, for an opened view. A drawing costs some 13 ms, so there is one in five seconds at most."""
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from textual_plotext import PlotextPlot
@@ -21,7 +21,7 @@ class Series(msgspec.Struct, frozen=True):
 
     name: str
     points: tuple[tuple[float, float | None], ...]
-    """Times in seconds since the epoch, ascending, and values; `None` breaks the line."""
+    """Times in seconds since the epoch, or numbers, ascending, and values; `None` breaks the line."""
 
 
 class ChartRecord(msgspec.Struct, frozen=True):
@@ -30,6 +30,8 @@ class ChartRecord(msgspec.Struct, frozen=True):
     title: str
     unit: str
     series: tuple[Series, ...]
+    along: Literal["time", "number"] = "time"
+    """What the horizontal axis is."""
 
 
 class Chart(PlotextPlot):
@@ -40,10 +42,10 @@ class Chart(PlotextPlot):
         self.record: ChartRecord | None = None
         self._drawn_at = float("-inf")
 
-    def show(self, record: ChartRecord) -> None:
+    def show(self, record: ChartRecord, *, at_once: bool = False) -> None:
         """Take a new record. It is drawn at once where the last drawing is old enough, else with a later call."""
         changed_subject = self.record is None or record.title != self.record.title
-        due = time.monotonic() - self._drawn_at >= REDRAW_S
+        due = at_once or time.monotonic() - self._drawn_at >= REDRAW_S
         if record == self.record or not (due or changed_subject):
             return
         self.record = record
@@ -54,8 +56,8 @@ class Chart(PlotextPlot):
     def _fill_plot(self, record: ChartRecord) -> None:
         plot: Any = self.plt
         plot.clear_data()
-        plot.title(plain_line(record.title))
-        plot.ylabel(plain_line(record.unit))
+        plot.title(plain_line(record.title) or None)
+        plot.ylabel(plain_line(record.unit) or None)
         marker = "*" if ascii_only() else "braille"
         for series in record.series:
             label = plain_line(series.name) if len(record.series) > 1 else None
@@ -63,7 +65,8 @@ class Chart(PlotextPlot):
                 plot.plot(*zip(*run, strict=True), marker=marker, label=label if index == 0 else None)
         times = [at for series in record.series for at, value in series.points if value is not None]
         if times:
-            plot.xticks(*ticks(min(times), max(times)))
+            axis = ticks if record.along == "time" else number_ticks
+            plot.xticks(*axis(min(times), max(times)))
 
 
 def unbroken(points: tuple[tuple[float, float | None], ...]) -> list[list[tuple[float, float]]]:
@@ -83,3 +86,9 @@ def ticks(start: float, end: float) -> tuple[list[float], list[str]]:
     form = "%d %b %H:%M" if span >= _DAY_S else "%H:%M:%S" if span < 600 else "%H:%M"
     places = [start + span * step / (_TICKS - 1) for step in range(_TICKS)] if span > 0 else [start]
     return places, [time.strftime(form, time.localtime(place)) for place in places]
+
+
+def number_ticks(start: float, end: float) -> tuple[list[float], list[str]]:
+    """Places on an axis of steps or lines."""
+    places = sorted({round(start + (end - start) * step / (_TICKS - 1)) for step in range(_TICKS)})
+    return [float(place) for place in places], [f"{place:,}".replace(",", " ") for place in places]

@@ -20,13 +20,17 @@ HEADINGS = ("FROM", "FIGURE", "LAST", "MEAN", "LEAST", "GREATEST", "LINES")
 @click.argument("job_id", type=int, metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the points of each series.")
 def metrics(job_id: int, as_json: bool) -> None:
-    """Figures in a job's log: SGLang decode and prefill lines, SpecForge steps, progress bars.
+    """Figures in a job's log: SGLang decode and prefill lines, SpecForge steps, progress bars, and
+    what its recipe looks for.
 
-    With --json: a list of series; `points` are pairs of a place (`along`: UTC seconds, step or line) and a value.
+    With --json: a list of series; `points` are pairs of a place (`along`: UTC seconds, step or line) and a value, of
+    long logs the means of neighbours; `recent` are the newest, as they stand.
 
     Example: alula jobs metrics 12 --json | jq '.[] | select(.name == "accept_length") | .last'
     """
     from engine.jobs.log_series import LogMetricsReader
+    from engine.jobs.recipes.catalogue import load_catalogue
+    from engine.jobs.recipes.log_patterns import patterns_of
 
     path = state_folder().database_path
     try:
@@ -36,7 +40,8 @@ def metrics(job_id: int, as_json: bool) -> None:
             raise StateError(f"there is no job {job_id}", "see them: alula jobs list")
     except StateError as error:
         sys.exit(could_not(error, as_json=as_json))
-    reader = LogMetricsReader(Path(job.run_folder) / "log.txt")
+    recipe = load_catalogue().recipes.get(job.recipe) if job.recipe is not None else None
+    reader = LogMetricsReader(Path(job.run_folder) / "log.txt", patterns_of(recipe))
     reader.read()
     found = reader.series()
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widgets import Input
@@ -17,6 +17,10 @@ from console.feed.log_reader import LogReader
 from console.screens.frame import FrameScreen
 from console.screens.job_actions import change_job, compare_job, retry_job, stop_job
 from console.screens.job_facts import all_facts, few_facts
+from console.screens.job_metrics import JobMetrics
+from engine.jobs.recipes.catalogue import load_catalogue
+from engine.jobs.recipes.log_patterns import patterns_of, units_of
+from engine.jobs.recipes.records import Recipe
 from state.database import open_database
 from state.errors import StateError
 from state.jobs import read_events
@@ -39,11 +43,14 @@ class JobScreen(FrameScreen):
         *bindings("job"),
         *bindings("jobs"),
         *bindings("log"),
+        Binding("M", "metric(-1)", "Metric before", show=False),
     ]
     DEFAULT_CSS = """
     JobScreen {
         & #all { height: 5; scrollbar-size-vertical: 1; }
-        & LogView { height: 1fr; border-top: solid $panel-lighten-1; }
+        & JobMetrics { height: 2fr; min-height: 9; border-top: solid $panel-lighten-1; display: none; }
+        &.whole JobMetrics { height: 0; min-height: 0; border-top: none; }
+        & LogView { height: 3fr; border-top: solid $panel-lighten-1; }
         & Input { height: 1; border: none; display: none; background: $boost; padding: 0 1; }
     }
     """
@@ -72,6 +79,7 @@ class JobScreen(FrameScreen):
             yield Facts(id="facts")
         yield Input(placeholder="text to find", id="search")
         yield Input(placeholder="text of the lines to show; ! before it: of those to leave out", id="filter")
+        yield JobMetrics(Path(self.job.run_folder) / "log.txt", id="metrics")
         yield LogView(title="Log", id="log")
 
     def on_mount(self) -> None:
@@ -79,6 +87,7 @@ class JobScreen(FrameScreen):
         self.query_one(LogView).focus()
         self._show_facts()
         self._log.start()
+        self.run_worker(self._start_metrics(), group="recipe")
 
     def on_unmount(self) -> None:
         """Stop reading."""
@@ -145,12 +154,21 @@ class JobScreen(FrameScreen):
     def action_whole(self) -> None:
         """Everything about it, or the few facts."""
         self._whole = not self._whole
+        self.set_class(self._whole, "whole")
         area = self.query_one("#all")
         area.styles.height = "60%" if self._whole else 5
         area.can_focus = self._whole
         self._show_facts()
         (area if self._whole else self.query_one(LogView)).focus()
         self.run_worker(self._read_events(), exclusive=True, group="events")
+
+    def action_metric(self, step: int = 1) -> None:
+        """Chart another figure of the log, or none."""
+        self.query_one(JobMetrics).switch(step)
+
+    def action_zoom(self) -> None:
+        """Chart the newest values, or all."""
+        self.query_one(JobMetrics).zoom()
 
     def action_change_job(self) -> None:
         """Launch it again with other parameters."""
@@ -167,6 +185,13 @@ class JobScreen(FrameScreen):
     def action_retry_job(self) -> None:
         """Run it again."""
         retry_job(self.console, self.job)
+
+    async def _start_metrics(self) -> None:
+        recipe = await asyncio.to_thread(self._recipe)
+        self.query_one(JobMetrics).start(patterns_of(recipe), units_of(recipe))
+
+    def _recipe(self) -> Recipe | None:
+        return load_catalogue().recipes.get(self.job.recipe) if self.job.recipe is not None else None
 
     def _tell(self, page: LogPage) -> None:
         self.post_message(self.Turned(page))

@@ -56,7 +56,8 @@ _SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def metrics_of(line: str, patterns: Iterable[re.Pattern[str]] = ()) -> Figures | None:
-    """The figures of a line, or `None`. A named group of one of the `patterns` is a figure too, `step` its place.
+    """The figures of a line, or `None`. A named group of one of the `patterns` is a figure too, `step` its place; of
+    `done` and `total` a percentage is made.
 
     The accept rate stands as it was printed: up to sglang 0.5.10 it is accept length over draft tokens, from 0.5.11
     the share of draft tokens that were accepted.
@@ -151,6 +152,9 @@ def _of_pattern(pattern: re.Pattern[str], line: str) -> Figures | None:
             continue
     values = {name: value for name, value in values.items() if math.isfinite(value)}
     step = values.pop("step", None)
+    if values.keys() >= {"done", "total"}:
+        step, total = values.pop("done"), values.pop("total")
+        values |= {"percent": step / total * 100} if total else {}
     if not values:
         return None
     return Figures("pattern", values) if step is None else Figures("pattern", values, "step", step)

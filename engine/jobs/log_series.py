@@ -1,6 +1,7 @@
 """Series of the figures in a job's log, bounded whatever the log's length, and read piece by piece as it grows."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from state.outside_text import plain_text
 
 MOST_POINTS = 600
 """Of a series; more than a chart has columns. Beyond it neighbours are joined into their mean."""
+RECENT_POINTS = 240
+"""Of a series, as they were read, beside the means of all."""
 MOST_SERIES = 64
 PIECE_BYTES = 1 << 20
 FIRST_BYTES = 256 << 20
@@ -32,6 +35,8 @@ class MetricSeries(msgspec.Struct, frozen=True):
     last: float
     least: float
     greatest: float
+    recent: tuple[tuple[float, float], ...] = ()
+    """The newest points, none of them a mean."""
 
 
 class Growing:
@@ -44,11 +49,12 @@ class Growing:
         self._points: list[tuple[float, float]] = []
         self._stride = 1
         self._open: list[tuple[float, float]] = []
+        self._recent: deque[tuple[float, float]] = deque(maxlen=RECENT_POINTS)
 
     def add(self, at: float, value: float) -> None:
         """Take the next value. One of a step that was there before takes its place: every rank prints the line."""
         if self.along == "step" and self._open and self._open[-1][0] == at:
-            self._open[-1] = (at, value)
+            self._open[-1] = self._recent[-1] = (at, value)
             self.last = value
             return
         self.count += 1
@@ -56,13 +62,15 @@ class Growing:
         if len(self._open) >= self._stride:
             self._close()
         self._open.append((at if self.along != "line" else float(self.count), value))
+        self._recent.append(self._open[-1])
 
     def series(self) -> MetricSeries:
         """As it stands now."""
         points = (*self._points, *([_mean(self._open)] if self._open else []))
         return MetricSeries(
-            self.source, self.name, self.along, points, self.count, self.last, self.least, self.greatest
-        )
+            self.source, self.name, self.along, points, self.count, self.last, self.least, self.greatest,
+            tuple(self._recent),
+        )  # fmt: skip
 
     def _close(self) -> None:
         self._points.append(_mean(self._open))
@@ -119,8 +127,11 @@ class LogMetrics:
 class LogMetricsReader:
     """Reads a job's log and its older pieces once, then what is added. For one thread."""
 
-    def __init__(self, log: Path, patterns: Sequence[re.Pattern[str]] = ()) -> None:
+    def __init__(self, log: Path, patterns: Sequence[re.Pattern[str]] = (), first_bytes: int = FIRST_BYTES) -> None:
         self._log = log
+        self._first_bytes = first_bytes
+        self.skipped = 0
+        """Bytes of the log that were passed over because it is longer than `first_bytes`."""
         self._metrics = LogMetrics(patterns)
         self._offset: int | None = None
         self._older: list[tuple[Path, int]] = []
@@ -148,7 +159,7 @@ class LogMetricsReader:
     def _begin(self) -> None:
         older = [self._log.with_name(f"{self._log.stem}.{number}{self._log.suffix}") for number in (3, 2, 1)]
         sizes = [(path, _size(path)) for path in (*older, self._log)]
-        skipped = max(0, sum(size for _, size in sizes) - FIRST_BYTES)
+        skipped = self.skipped = max(0, sum(size for _, size in sizes) - self._first_bytes)
         starts = []
         for path, size in sizes:
             starts.append((path, min(skipped, size)))
