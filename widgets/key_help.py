@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,9 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 COLUMN_CELLS = 38
-"""Width of a column of keys; a screen shows as many side by side as it has room for."""
+"""Least width of a column of keys; a screen shows as many side by side as it has room for."""
 
 KEY_CELLS = 12
+GAP_CELLS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,17 @@ class KeyGroup:
 
 def help_lines(groups: Sequence[KeyGroup], width: int) -> Content:
     """Lay the groups out in columns, filled one after the other."""
-    blocks = [_block(group) for group in groups if group.keys]
-    count = max(1, min(len(blocks), width // COLUMN_CELLS))
+    shown = [group for group in groups if group.keys]
+    count = max(1, min(len(shown), width // COLUMN_CELLS))
+    cells = width // count
+    blocks = [_block(group, cells - GAP_CELLS) for group in shown]
     columns: list[list[Content]] = [[] for _ in range(count)]
     for block in blocks:
         shortest = min(columns, key=len)
         shortest.extend([*([Content("")] if shortest else []), *block])
     height = max((len(column) for column in columns), default=0)
     rows = [
-        Content("").join(_padded(column[y] if y < len(column) else Content("")) for column in columns)
+        Content("").join(_padded(column[y] if y < len(column) else Content(""), cells) for column in columns)
         for y in range(height)
     ]
     return Content("\n").join(row.rstrip() for row in rows)
@@ -49,7 +53,7 @@ class KeyHelp(ModalScreen[None]):
     KeyHelp {
         align: center middle;
         & > VerticalScroll {
-            width: 84; max-width: 100%; height: auto; max-height: 100%;
+            width: 114; max-width: 100%; height: auto; max-height: 100%;
             border: round $primary; background: $surface; padding: 0 1;
         }
     }
@@ -66,13 +70,17 @@ class KeyHelp(ModalScreen[None]):
         frame = VerticalScroll()
         frame.border_title = Content(self._heading)
         with frame:
-            yield Static(help_lines(self._groups, min(80, self.app.size.width - 4)))
+            yield Static(help_lines(self._groups, min(108, self.app.size.width - 6)))
 
 
-def _block(group: KeyGroup) -> list[Content]:
-    keys = [Content.assemble((key.ljust(KEY_CELLS), "bold $accent"), meaning) for key, meaning in group.keys]
-    return [Content.styled(group.title, "bold underline"), *keys]
+def _block(group: KeyGroup, cells: int) -> list[Content]:
+    lines = [Content.styled(group.title, "bold underline")]
+    for key, meaning in group.keys:
+        first, *more = wrap(meaning, max(1, cells - KEY_CELLS)) or [""]
+        lines.append(Content.assemble((key.ljust(KEY_CELLS), "bold $accent"), first))
+        lines.extend(Content(" " * KEY_CELLS + line) for line in more)
+    return lines
 
 
-def _padded(line: Content) -> Content:
-    return line.pad_right(max(0, COLUMN_CELLS - line.cell_length))
+def _padded(line: Content, cells: int) -> Content:
+    return line.pad_right(max(0, cells - line.cell_length))
