@@ -4,7 +4,9 @@ import asyncio
 import time
 from pathlib import Path
 
-from engine.watch.readings import Board
+import msgspec
+
+from engine.watch.readings import Board, Readings
 from engine.watch.recording import Line, RecordingError, read_lines, shifted
 from state.errors import StateError
 
@@ -31,11 +33,20 @@ async def replay(path: Path, board: Board, *, turns: int | None = None) -> None:
             if origin is None:
                 origin = _origin(line)
             await asyncio.sleep(max(0.0, begun + line.at_s - time.monotonic()))
-            board.put(shifted(line.readings, begun_at - origin))
+            board.put(_as_new(shifted(line.readings, begun_at - origin)))
         if origin is None:
             raise RecordingError(f"{path} holds no readings.", "Take the recording again.")
         played += 1
         await asyncio.sleep(GAP_S)
+
+
+def _as_new(readings: Readings) -> Readings:
+    """Events without the numbers that they had: each turn adds its own, beside those of the turn before."""
+    return msgspec.structs.replace(
+        readings,
+        gpu_events=tuple(msgspec.structs.replace(event, id=0) for event in readings.gpu_events),
+        server_events=tuple(msgspec.structs.replace(event, id=0) for event in readings.server_events),
+    )
 
 
 def check_recording(path: Path) -> float:

@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.watch.readings import Board, Readings, merge
@@ -16,8 +17,10 @@ from engine.watch.replay import check_recording, replay
 from engine.watch.scrub import Scrubber
 from engine.watch.writer import write
 from state.database import open_database
+from state.gpus import read_events
 from state.records.gpus import Gpu, GpuEvent, GpuProcess, GpuSample
-from state.records.servers import Server, ServerSample
+from state.records.servers import Server, ServerEvent, ServerSample
+from state.servers import read_server_events
 from tests.watch.test_servers import eventually
 from tests.watch.test_state import host_sample
 
@@ -97,6 +100,19 @@ async def test_replay_moves_times_to_now_and_begins_anew_at_the_end(tmp_path: Pa
     times = [sample.taken_at for sample in seen.gpu_samples]
     assert times == sorted(times) and abs(times[-1] - time.time()) < 30
     assert seen.gpu_processes and seen.gpu_processes[0].started_at == pytest.approx(times[-1] - 60, abs=1)
+
+
+async def test_events_of_a_second_turn_stand_beside_those_of_the_first(tmp_path: Path) -> None:
+    path, board, database = tmp_path / "r.jsonl", Board(), open_database(tmp_path / "state.db")
+    with open_for_writing(path) as file:
+        event = ServerEvent(id=7, url=URL, at=1000.0, kind="up", message="answers")
+        write_line(file, Line(0.0, msgspec.structs.replace(readings(1000.0), server_events=(event,))))
+    for _ in range(2):
+        await replay(path, board, turns=1)
+        write(database, board.take())
+    events = [*read_server_events(database), *read_events(database)]
+    assert len(events) == len({(type(one), one.id) for one in events}) == 4
+    database.close()
 
 
 def test_shifting_moves_every_time_and_nothing_else() -> None:
