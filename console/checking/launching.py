@@ -9,7 +9,7 @@ import msgspec
 from engine.check.records import Launch
 from engine.check.report.command_change import change_of, corrected_arguments
 from engine.check.report.result import Checked
-from engine.jobs.secrets import is_secret_name
+from state.secret_words import is_secret_name
 
 CONTAINERS = ("docker", "podman", "nerdctl", "ssh", "kubectl", "srun")
 

@@ -104,10 +104,11 @@ def _launch_program(program: tuple[str, ...], options: dict[str, Any], as_json: 
 
     from engine.jobs.recipes.command import schedule_of
     from engine.jobs.recipes.records import Recipe
+    from state.secret_words import shown_argv, shown_environment
 
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     schedule = schedule_of(Recipe(name="command"), {}, wishes_of(options, as_json))
-    arguments = {
+    arguments: dict[str, Any] = {
         "argv": [shutil.which(program[0]) or program[0], *program[1:]],
         "name": options["name"] or Path(program[0]).name,
         "kind": options["kind"],
@@ -117,9 +118,20 @@ def _launch_program(program: tuple[str, ...], options: dict[str, Any], as_json: 
         "schedule": msgspec.to_builtins(schedule),
         **({} if options["on"] == "local" else {"on": options["on"]}),
     }
+    shown = {
+        **arguments,
+        "argv": shown_argv(arguments["argv"]),
+        "environment": shown_environment(arguments["environment"]),
+    }
     if options["dry_run"]:
-        click.echo(to_json(arguments))
+        click.echo(to_json(shown))
         sys.exit(0)
+    if shown["argv"] != tuple(arguments["argv"]):
+        click.echo(
+            "alula: the command holds a secret: commands are stored, and seen by every user of this host\n"
+            "give it as a variable: alula jobs secret set NAME; alula jobs launch --secret NAME",
+            err=True,
+        )
     sys.exit(ask("jobs.launch", arguments, as_json=as_json, said=lambda answer: SAID.format(**answer)))
 
 

@@ -16,10 +16,10 @@ from engine.jobs.recipes.config_check import findings_of
 from engine.jobs.recipes.preparing import Place, Prepared, prepare
 from engine.jobs.recipes.records import Recipe, Value
 from engine.jobs.recipes.values import parse_words
-from engine.jobs.secrets import shown_argv
 from state.errors import StateError
 from state.folder import state_folder
 from state.outside_text import plain_line
+from state.secret_words import shown_argv, shown_environment, shown_parameters
 from state.settings import load_settings
 
 SIGNS = {"error": "✗", "warning": "!", "info": "·"}
@@ -123,7 +123,10 @@ def _save(name: str, recipe: Recipe, given: dict[str, Value | None], as_json: bo
 
 def _show(found: Prepared, launch: Launch, as_json: bool) -> None:
     if as_json:
-        shown = msgspec.structs.replace(launch, argv=tuple(shown_argv(launch.argv)))
+        shown = msgspec.structs.replace(
+            launch, argv=shown_argv(launch.argv), environment=shown_environment(launch.environment),
+            parameters=shown_parameters(launch.parameters),
+        )  # fmt: skip
         click.echo(to_json({"launch": shown, "problems": found.problems, "interpreter": found.interpreter}))
         return
     schedule = launch.schedule

@@ -5,6 +5,7 @@ import time
 
 from state.outside_text import plain_line
 from state.records.jobs import ENDED, Job, JobEvent
+from state.secret_words import shown_argv
 from widgets import figures
 
 HEADINGS = ("ID", "NAME", "KIND", "STATE", "TIME", "RESULT")
@@ -23,7 +24,7 @@ def lines(job: Job, events: list[JobEvent], now: float) -> list[str]:
         ("state", job.state + (f": {job.reason}" if job.reason else "")),
         ("ran", figures.duration(ran_s(job, now))),
         ("exit code", "–" if job.exit_code is None else str(job.exit_code)),
-        ("command", shlex.join(job.argv)),
+        ("command", shlex.join(shown_argv(job.argv))),
         ("directory", job.working_dir),
         ("run folder", job.run_folder),
         ("process", f"{job.pid if job.pid is not None else '–'}, grace {figures.duration(job.grace_s)}"),

@@ -14,6 +14,7 @@ from state.errors import StateError
 from state.folder import state_folder
 from state.jobs import read_events, read_job, read_jobs
 from state.records.jobs import ENDED, Job, JobEvent
+from state.secret_words import shown_job
 
 LIST_LIMIT = 50
 LOOK_S = 0.1
@@ -43,7 +44,7 @@ def list_jobs(limit: int, only_open: bool, as_json: bool) -> None:
         sys.exit(could_not(error, as_json=as_json))
     found = [job for job in found if not only_open or job.state not in ENDED]
     if as_json:
-        click.echo(to_json(found))
+        click.echo(to_json([shown_job(job) for job in found]))
         return
     for line in table(job_views.HEADINGS, [job_views.row(job, time.time()) for job in found], right=(0, 4)):
         click.echo(line)
@@ -59,7 +60,7 @@ def show(job_id: int, as_json: bool) -> None:
     """
     job, events = _read(job_id, as_json)
     if as_json:
-        click.echo(to_json({"job": job, "events": events}))
+        click.echo(to_json({"job": shown_job(job), "events": events}))
     else:
         click.echo("\n".join(job_views.lines(job, events, time.time())))
 

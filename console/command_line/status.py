@@ -11,6 +11,7 @@ from console.command_line.status_lines import Status, lines, one_line
 from state import alerts, gpus, host, jobs, regenerations, servers
 from state.engine import is_running, read_engine
 from state.records.regeneration import Regeneration
+from state.secret_words import shown_job
 
 RUNS_SHOWN = 3
 
@@ -48,7 +49,7 @@ def read_status(database: sqlite3.Connection) -> Status:
         gpus=gpus.read_gpus(database),
         gpu_samples=gpus.latest_samples(database),
         servers=[(server, samples.get(server.url)) for server in servers.read_servers(database)],
-        jobs=jobs.open_jobs(database),
+        jobs=[shown_job(job) for job in jobs.open_jobs(database)],
         runs=[(run, regenerations.latest_progress(database, run.id)) for run in runs],
         alerts=alerts.open_alerts(database),
     )

@@ -14,11 +14,11 @@ from engine.jobs.recipes.host_checks import Problem, free_now
 from engine.jobs.recipes.interpreters import FoundInterpreter, check_import
 from engine.jobs.recipes.preparing import Place, Prepared, prepare
 from engine.jobs.recipes.records import Recipe
-from engine.jobs.secrets import shown_argv
 from state.database import open_database
 from state.errors import StateError
 from state.folder import StateFolder
 from state.outside_text import plain_line
+from state.secret_words import shown_argv
 from state.settings import load_settings
 
 SIGNS = {"error": "✗", "warning": "!", "info": "·"}

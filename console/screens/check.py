@@ -142,7 +142,8 @@ class CheckScreen(FrameScreen):
     def action_launch_fix(self) -> None:
         """Have the engine start the corrected command, after one question."""
         from console.checking.launching import NotLaunchable, proposal
-        from engine.jobs.secrets import secret_names, shown_argv
+        from engine.jobs.secrets import secret_names
+        from state.secret_words import shown_argv
         from widgets.confirmation import Confirmation
 
         row = self.query_one("#findings", Table).selected

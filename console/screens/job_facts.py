@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from engine.jobs.recipes.command import shown_environment
+from engine.jobs.recipes.command import environment_lines
 from engine.jobs.recipes.values import shown
-from engine.jobs.secrets import is_secret_name, shown_argv
 from state.outside_text import plain_line
 from state.records.jobs import Job, JobEvent, Schedule
+from state.secret_words import shown_argv, shown_parameters
 from widgets import figures
 from widgets.facts import Fact
 from widgets.jobs.columns import state_text, took
@@ -49,8 +49,8 @@ def resource_words(schedule: Schedule, gpus: Sequence[int]) -> str:
 def _recipe(job: Job) -> Iterator[Fact]:
     if job.recipe is not None:
         yield "recipe", plain_line(job.recipe)
-    for name, value in job.parameters.items():
-        text = "(hidden)" if is_secret_name(name) else shown(tuple(value) if isinstance(value, list) else value)
+    for name, value in shown_parameters(job.parameters).items():
+        text = shown(tuple(value) if isinstance(value, list) else value)
         if text:
             yield "", Content.assemble((f"{plain_line(name, 40)} = ", "$text-muted"), plain_line(text, LONGEST))
 
@@ -72,7 +72,7 @@ def _resources(job: Job) -> Iterator[Fact]:
 
 
 def _environment(job: Job) -> Iterator[Fact]:
-    for place, line in enumerate(shown_environment(job)):
+    for place, line in enumerate(environment_lines(job)):
         yield "environment" if place == 0 else "", line
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import state.gpus
 from engine.commands import Request
 from engine.context import Refusal
-from engine.jobs.secrets import is_secret_name, missing_secrets
+from engine.jobs.secrets import missing_secrets
 from state.jobs import read_job
 from state.records.jobs import Schedule
+from state.secret_words import is_secret_name
 
 RETRIES_LIMIT = 100
 

@@ -2,37 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from state.errors import StateError
 from state.folder import make_private
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_TELLING = re.compile(
-    r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)$", re.IGNORECASE
-)
-HIDDEN = "•••"
 SIZE_LIMIT = 64 << 10
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or flag of this name probably holds a secret."""
-    return _TELLING.search(name.lstrip("-").replace("-", "_")) is not None
-
-
-def shown_argv(argv: Sequence[str]) -> tuple[str, ...]:
-    """A command as it may be shown: what follows a flag such as `--api-key` is hidden."""
-    shown: list[str] = []
-    for text in argv:
-        flag, equals, value = text.partition("=")
-        if shown and shown[-1].startswith("--") and is_secret_name(shown[-1]) and not text.startswith("--"):
-            shown.append(HIDDEN)
-        elif equals and value and is_secret_name(flag):
-            shown.append(f"{flag}={HIDDEN}")
-        else:
-            shown.append(text)
-    return tuple(shown)
 
 
 def write_secret(folder: Path, name: str, value: str) -> None:

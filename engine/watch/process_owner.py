@@ -5,6 +5,8 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from state.secret_words import shown_argv
+
 JOB_VARIABLE = "ALULA_JOB_ID"
 _COMMAND_LIMIT = 500
 
@@ -27,7 +29,7 @@ def find_owner(pid: int) -> Owner:
         with process.oneshot():
             return Owner(
                 user=process.username(),
-                command=" ".join(process.cmdline())[:_COMMAND_LIMIT] or process.name(),
+                command=" ".join(shown_argv(process.cmdline()))[:_COMMAND_LIMIT] or process.name(),
                 started_at=process.create_time(),
                 job_id=job_of(process),
             )

@@ -6,6 +6,7 @@ import time
 from textual.content import Content
 
 from state.records.jobs import ENDED, Job
+from state.secret_words import shown_argv
 from widgets import figures
 from widgets.columns import Column
 
@@ -36,7 +37,7 @@ JOB_COLUMNS: tuple[Column[Job], ...] = (
     Column("Time", lambda job: figures.duration(took(job)), 11, "right", sort_key=took),
     Column("Started", lambda job: _started(job), 9, priority=3, sort_key=lambda job: job.started_at),
     Column("Why", lambda job: job.reason or "", 20, priority=1, grows=True),
-    Column("Command", lambda job: shlex.join(job.argv), 30, priority=4, grows=True),
+    Column("Command", lambda job: shlex.join(shown_argv(job.argv)), 30, priority=4, grows=True),
 )
 
 

@@ -8,8 +8,8 @@ from engine.check.flags.table import Flag, flag_table, tables
 from engine.check.records import Argument, Finding, Launch, ServerArguments, Severity
 from engine.check.report.result import ORDER, Checked
 from engine.check.report.styled import WIDTH, Line, Span, line
-from engine.jobs.secrets import shown_argv
 from state.outside_text import plain_line
+from state.secret_words import shown_argv
 
 INDENT = 4
 MARGIN = 6

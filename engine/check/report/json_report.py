@@ -10,7 +10,7 @@ from engine.check.live import accept_length, release_of
 from engine.check.records import Finding, Launch, LiveServer, Model, ServerArguments
 from engine.check.report.flow import flow_of
 from engine.check.report.result import Checked, Outcome
-from engine.jobs.secrets import HIDDEN, is_secret_name, shown_argv
+from state.secret_words import HIDDEN, is_secret_name, shown_argv
 
 SCHEMA_VERSION = 1
 ENVIRONMENT_PREFIXES = ("SGLANG_", "SGL_", "VLLM_")

@@ -10,11 +10,9 @@ import msgspec
 from engine.jobs.recipes.amounts import bytes_of
 from engine.jobs.recipes.records import Readiness, Recipe, Value
 from engine.jobs.recipes.templates import fill, fill_text
-from engine.jobs.secrets import is_secret_name
 from state.outside_text import plain_line
 from state.records.jobs import Job, Schedule
-
-HIDDEN = "•••"
+from state.secret_words import HIDDEN, shown_environment
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,8 +107,7 @@ def is_port(recipe: Recipe, name: str) -> bool:
     return name in recipe.parameters and recipe.parameters[name].type == "port"
 
 
-def shown_environment(job: Job) -> list[str]:
+def environment_lines(job: Job) -> list[str]:
     """Variables of a job for a screen: values of telling names hidden, secrets by name only."""
-    own = {name: HIDDEN if is_secret_name(name) and value else value for name, value in job.environment.items()}
-    secrets = dict.fromkeys(job.schedule.secrets, HIDDEN)
-    return [f"{plain_line(name)}={plain_line(value, 200)}" for name, value in sorted({**own, **secrets}.items())]
+    shown = {**shown_environment(job.environment), **dict.fromkeys(job.schedule.secrets, HIDDEN)}
+    return [f"{plain_line(name)}={plain_line(value, 200)}" for name, value in sorted(shown.items())]

@@ -6,10 +6,8 @@ from typing import Any
 import msgspec
 
 from engine.jobs.recipes.values import shown
-from engine.jobs.secrets import is_secret_name, shown_argv
 from state.records.jobs import Job
-
-HIDDEN = "(hidden)"
+from state.secret_words import shown_argv, shown_environment, shown_parameters
 
 
 class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +41,9 @@ def one_before(job: Job, jobs: Sequence[Job]) -> Job | None:
 
 
 def _parameters(left: Job, right: Job) -> Iterator[ComparedRow]:
+    shown_left, shown_right = shown_parameters(left.parameters), shown_parameters(right.parameters)
     for name in dict.fromkeys((*left.parameters, *right.parameters)):
-        texts = [HIDDEN if is_secret_name(name) else _shown(job.parameters.get(name)) for job in (left, right)]
+        texts = [_shown(one.get(name)) for one in (shown_left, shown_right)]
         yield ComparedRow(section="parameter", name=name, left=texts[0], right=texts[1])
 
 
@@ -67,8 +66,7 @@ def _surroundings(left: Job, right: Job) -> Iterator[ComparedRow]:
     yield row("GPUs", lambda job: " ".join(map(str, job.gpus)))
     yield row("priority", lambda job: str(job.schedule.priority))
     for name in sorted({*left.environment, *right.environment}):
-        hidden = is_secret_name(name)
-        yield row(name, lambda job, name=name, hidden=hidden: HIDDEN if hidden else job.environment.get(name, ""))
+        yield row(name, lambda job, name=name: shown_environment(job.environment).get(name, ""))
 
 
 def _outcome(left: Job, right: Job) -> Iterator[ComparedRow]:

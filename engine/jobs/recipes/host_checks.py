@@ -13,10 +13,10 @@ from engine.jobs.ports import is_free
 from engine.jobs.recipes.amounts import bytes_of
 from engine.jobs.recipes.command import Launch
 from engine.jobs.recipes.records import Recipe
-from engine.jobs.secrets import shown_argv
 from engine.jobs.surroundings import read_surroundings
 from state.jobs import open_jobs
 from state.records.jobs import Job
+from state.secret_words import shown_argv
 
 FULL_BYTES = 256 << 20
 """Less free space than this on a disk that a job writes to is an error whatever the recipe says."""

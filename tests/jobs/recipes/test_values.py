@@ -9,7 +9,7 @@ from engine.jobs.recipes.catalogue import load_catalogue
 from engine.jobs.recipes.command import Launch, Wishes, build
 from engine.jobs.recipes.reading import read_recipe
 from engine.jobs.recipes.values import parse_words, resolve, shown
-from engine.jobs.secrets import shown_argv
+from state.secret_words import shown_argv
 from tests.jobs.recipes.test_reading import GOOD
 
 RECIPE = read_recipe(GOOD, "mine.toml")
