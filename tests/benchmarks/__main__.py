@@ -20,14 +20,17 @@ BENCHMARKS = {
     "regen_eta": "Error and coverage of the regeneration's ETA, on simulated servers.",
     "forecast_coverage": "How often the 80 % range of a data forecast holds the truth, on simulated trainings.",
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
+    "regen_kills": "A worker killed 1,000 times ($REGEN_KILLS), beside SpecForge's script: rows lost and doubled.",
     "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
+    "soak_watch": "A night of the engine at sixty times the speed: memory, files, threads, database.",
+    "soak_regen": "A regeneration for an hour while engine, worker, runner and server are killed at random.",
     "rule_mutations": "Small changes to the checker's rules, and how many of them a test notices.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""
 
-BY_NAME_ALONE = {"watch_growth"}
+BY_NAME_ALONE = {"watch_growth", "regen_kills", "soak_watch", "soak_regen"}
 """Too long for a run of all."""
 
 
