@@ -28,7 +28,7 @@ from tests.regen.conftest import completion, make_run
 
 IN_FLIGHT, SAMPLES, PLAIN_SAMPLES = 512, 8000, 1500
 STORED, PENDING = 1_000_000, 10_000
-MEMORY_SAMPLES, MEMORY_ASKED = (10_000, 200_000), 5_000
+MEMORY_SAMPLES, MEMORY_ASKED = (10_000, 100_000, 1_000_000), 5_000
 _WORDS = random.Random(1)
 ANSWER = " ".join("".join(_WORDS.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(660))
 """Of about 4,000 characters; not the same word again and again, for then the run would pause itself."""
