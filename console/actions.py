@@ -47,6 +47,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("s", "s", "sort", "Sort", "Sort by the next column; S turns the order round", "lists", False),
     Action("n", "n", "new_job", "New", "Launch a job by a recipe", "job list"),
     Action("v", "v", "groups", "Groups", "Groups by recipe, kind, state; Enter shows one", "job list"),
+    Action("P", "P", "pause_queue", "Pause queue", "Start no more jobs; again: let them start", "job list", False),
+    Action("D", "D", "drain_queue", "Drain", "Start no more jobs, to wait until none runs (asks)", "job list", False),
     Action("m", "m", "mark", "Mark", "Mark the job to compare another with it", "job list", False),
     Action("i", "i", "whole", "Details", "Parameters, environment, resources, timeline; or the log", "job"),
     Action("m", "m", "metric", "Metric", "Next figure of its log as a chart; M the one before; at the end none", "job"),

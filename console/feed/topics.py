@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.watch.throttle import reasons
-from state import alerts, bench, gpus, host, jobs, regenerations, servers
+from state import alerts, bench, gpus, host, job_queue, jobs, regenerations, servers
 from state.engine import is_running, read_engine, read_parts
 from state.records.bench import BenchRow
 from state.records.gpus import GpuProcess, GpuSample
 from state.records.jobs import Job
-from state.records.views import EngineView, GpuRow, GpusView, HostView, RegenerationRow, ServerRow
+from state.records.views import EngineView, GpuRow, GpusView, HostView, QueueView, RegenerationRow, ServerRow
 from state.trends import Trend, TrendReader, gpu_trends, server_trends
 
 Reader = Callable[[sqlite3.Connection], Any]
@@ -84,6 +84,15 @@ class JobsReader:
         return self._known
 
 
+def read_queue_view(database: sqlite3.Connection) -> QueueView:
+    """Whether the queue is paused, how many jobs run and wait."""
+    queue, found = job_queue.read_queue(database), jobs.open_jobs(database)
+    waiting = sum(job.state == "queued" for job in found)
+    return QueueView(
+        running=len(found) - waiting, waiting=waiting, paused_at=queue.paused_at, paused_by=queue.paused_by
+    )
+
+
 def read_open_jobs(database: sqlite3.Connection) -> tuple[Job, ...]:
     """Jobs that have not ended, the newest first."""
     return tuple(reversed(jobs.open_jobs(database)))
@@ -97,7 +106,8 @@ def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, .
         speeds: tuple[tuple[float, float | None], ...] = ()
         if run.state == "running":
             speeds = regenerations.speed_history(database, run.id, until - SPEED_HISTORY_S, until, SPEED_STEP_S)
-        rows.append(RegenerationRow(run, regenerations.latest_progress(database, run.id), speeds))
+        progress, detail = regenerations.latest_progress(database, run.id), regenerations.read_detail(database, run.id)
+        rows.append(RegenerationRow(run, progress, speeds, detail))
     return tuple(rows)
 
 
@@ -122,6 +132,7 @@ _TOPICS: Topics = {
     "engine": read_engine_view,
     "host": read_host,
     "open_jobs": read_open_jobs,
+    "queue": read_queue_view,
     "regenerations": read_regenerations,
 }
 

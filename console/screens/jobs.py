@@ -9,9 +9,11 @@ from textual.binding import BindingType
 from console.actions import bindings
 from console.screens.job_actions import change_job, compare_job, retry_job, stop_job
 from console.screens.listing import ListingScreen
+from console.screens.queue_actions import drain, pause_or_resume
 from state.records.jobs import Job
 from widgets.jobs.columns import JOB_COLUMNS
 from widgets.jobs.groups import GROUP_COLUMNS, GROUPINGS, Grouping, JobGroup, group_of, grouped
+from widgets.jobs.queue_strip import QueueStrip
 from widgets.table import Table
 
 
@@ -20,7 +22,7 @@ class JobsScreen(ListingScreen):
 
     TITLE_TEXT = "Jobs"
     PLACES = ("job list", "jobs", "lists")
-    TOPICS = frozenset({"jobs"})
+    TOPICS = frozenset({"jobs", "queue"})
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("job list"), *bindings("jobs")]
     DEFAULT_CSS = """
     JobsScreen { & #groups { height: 30%; min-height: 4; display: none; border-bottom: solid $panel-lighten-1; } }
@@ -35,6 +37,7 @@ class JobsScreen(ListingScreen):
     def compose_body(self) -> ComposeResult:
         """Groups, filter, jobs."""
         empty = "No job yet."
+        yield QueueStrip(id="queue")
         yield Table(GROUP_COLUMNS, key=lambda one: (one.grouping, one.name), empty=empty, id="groups")
         yield from super().compose_body()
 
@@ -52,6 +55,9 @@ class JobsScreen(ListingScreen):
 
     def take(self, topic: str, record: Any) -> None:
         """Show new rows, and count groups anew where they are shown."""
+        if topic == "queue":
+            self.query_one(QueueStrip).show(record)
+            return
         super().take(topic, record)
         if self._grouping is not None:
             self.query_one("#groups", Table).show(grouped(record, self._grouping))
@@ -91,6 +97,14 @@ class JobsScreen(ListingScreen):
         following = [*GROUPINGS, None]
         self._group = None
         self._show_groups(following[following.index(self._grouping) + 1] if self._grouping else GROUPINGS[0])
+
+    def action_pause_queue(self) -> None:
+        """Start no more jobs, or let them start again."""
+        pause_or_resume(self.console)
+
+    def action_drain_queue(self) -> None:
+        """Start no more jobs, to wait until none runs (asks)."""
+        drain(self.console)
 
     def action_new_job(self) -> None:
         """Choose a recipe."""

@@ -5,7 +5,7 @@ import msgspec
 from state.records.engine import Engine, EnginePart
 from state.records.gpus import Gpu, GpuProcess, GpuSample, GpuStatus
 from state.records.host import DiskSample, HostSample
-from state.records.regeneration import Regeneration, RegenerationProgress
+from state.records.regeneration import Regeneration, RegenerationDetail, RegenerationProgress
 from state.records.servers import Server, ServerSample
 
 
@@ -15,6 +15,16 @@ class EngineView(msgspec.Struct, frozen=True):
     engine: Engine | None
     alive: bool
     parts: tuple[EnginePart, ...] = ()
+
+
+class QueueView(msgspec.Struct, frozen=True, kw_only=True):
+    """The queue of jobs as a whole."""
+
+    running: int
+    """Jobs that have begun and not ended."""
+    waiting: int
+    paused_at: float | None = None
+    paused_by: str | None = None
 
 
 class HostView(msgspec.Struct, frozen=True):
@@ -61,3 +71,4 @@ class RegenerationRow(msgspec.Struct, frozen=True):
     progress: RegenerationProgress | None
     speeds: tuple[tuple[float, float | None], ...] = ()
     """Times and tokens a second of the last minutes, oldest first."""
+    detail: RegenerationDetail | None = None
