@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from engine.bench.requests import BENCH_HANDLERS
+from engine.campaign.requests import CAMPAIGN_HANDLERS
 from engine.commands import Handler, Request
 from engine.context import Refusal
 from engine.data.requests import DATA_HANDLERS
@@ -38,6 +39,7 @@ HANDLERS: dict[str, Handler] = {
     "alerts.acknowledge": acknowledge,
     "engine.stop": stop_engine,
     **BENCH_HANDLERS,
+    **CAMPAIGN_HANDLERS,
     **DATA_HANDLERS,
     **JOB_HANDLERS,
     **REGENERATION_HANDLERS,

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from engine.campaign.part import campaigns_part
 from engine.commands import obey_commands
 from engine.context import EngineContext, Part
 from engine.handlers import HANDLERS
@@ -22,6 +23,7 @@ def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
         Part("jobs", schedule_jobs),
         Part("readiness", watch_readiness),
         Part("regenerations", revive_regenerations),
+        Part("campaigns", campaigns_part(HANDLERS)),
         *watch_parts(recording),
     )
 

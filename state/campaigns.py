@@ -38,6 +38,11 @@ def find_campaign(connection: sqlite3.Connection, name: str | None) -> Campaign 
     return rows.read_one(connection, Campaign, sql, [name])
 
 
+def read_campaign(connection: sqlite3.Connection, campaign_id: int) -> Campaign | None:
+    """One by its id."""
+    return rows.read_one(connection, Campaign, "SELECT * FROM campaign WHERE id = ?", [campaign_id])
+
+
 def read_campaign_steps(connection: sqlite3.Connection, campaign_id: int) -> tuple[CampaignStep, ...]:
     """The steps of one, in order."""
     sql = "SELECT * FROM campaign_step WHERE campaign_id = ? ORDER BY position"
