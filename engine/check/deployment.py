@@ -12,6 +12,7 @@ from engine.check.flags.reading import live_arguments, read_arguments
 from engine.check.flags.release import Release, choose_release, installed_release
 from engine.check.flags.vllm import read_vllm_arguments
 from engine.check.live import release_of
+from engine.check.mounts import host_path
 from engine.check.records import (
     Argument,
     Benchmark,
@@ -58,15 +59,6 @@ def search_folders(launch: Launch | None) -> list[Path]:
     source = Path(launch.place.source)
     folders = [Path(launch.working_folder)] if launch.working_folder else []
     return [*folders, *([source.parent] if source.is_file() else []), Path.cwd()]
-
-
-def host_path(reference: str, launch: Launch | None) -> str:
-    """A path inside a container as the host knows it; unchanged where no mount covers it."""
-    for inside, host in sorted(launch.mounts if launch else (), key=lambda mount: -len(mount[0])):
-        root = inside.rstrip("/")
-        if reference == root or reference.startswith(f"{root}/"):
-            return str(Path(host).expanduser()) + reference[len(root) :]
-    return reference
 
 
 def _hints(launch: Launch | None) -> tuple[str | None, ...]:
@@ -137,7 +129,7 @@ def _model(reference: Any, role: Role, revision: Any, launch: Launch | None) -> 
     if not isinstance(reference, str) or not reference:
         return None
     folders = search_folders(launch)
-    found = host_path(reference, launch)
+    found = host_path(reference, launch.mounts if launch is not None else ())
     named = revision if isinstance(revision, str) else None
     for folder in folders:
         if not Path(found).is_absolute() and (folder / found).is_dir():

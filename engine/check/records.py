@@ -80,7 +80,16 @@ class UnresolvedValue(Exception):
 class FlagProblem(msgspec.Struct, frozen=True, kw_only=True):
     """What the server's own argument parser would refuse or drop."""
 
-    kind: Literal["unknown", "invalid", "missing_value", "ambiguous", "config_unread", "config_invalid", "detached"]
+    kind: Literal[
+        "unknown",
+        "invalid",
+        "missing_value",
+        "ambiguous",
+        "config_unread",
+        "config_invalid",
+        "config_elsewhere",
+        "detached",
+    ]
     spelled: str
     message: str
     nearest: str | None = None

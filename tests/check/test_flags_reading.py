@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from engine.check.flags.reading import live_arguments, read_arguments
 from engine.check.flags.release import choose_release, installed_release, version_key
 from engine.check.flags.table import flag_table, releases_with, tables
 from engine.check.flags.vllm import read_vllm_arguments
-from engine.check.records import Argument, Launch, Place, ServerArguments
+from engine.check.records import Argument, Launch, Place, ServerArguments, UnresolvedValue
 
 
 def launch_of(*words: str) -> Launch:
@@ -45,9 +46,10 @@ def test_a_file_after_an_equals_sign_is_never_read(tmp_path: Path, word: str) ->
 @pytest.mark.parametrize(
     ("text", "kind", "line"),
     [
-        ("speculative_num_steps: 3\n", "unknown", 1),
+        ("speculative_num_steps: 3\n", "config_invalid", 1),
+        ("port: 1\nenable_metrics: true\n", "config_invalid", 2),
         ("zz: b\nspeculative-num-steps: null\n", "unknown", 1),
-        ("speculative-num-steps: null\n", "invalid", 1),
+        ("speculative-num-steps: null\n", "config_invalid", 1),
         ("tp-size: 2\ndisable-cuda-graph: true\n", "config_invalid", 2),
         ("- a\n", "config_invalid", 1),
         ("a: [b\n", "config_invalid", 2),
@@ -61,6 +63,29 @@ def test_what_the_merge_or_the_parser_refuses_is_told_with_its_line(
     problem = read(tmp_path, "--config", "serve.yaml").problems[0]
     assert problem.kind == kind
     assert problem.place is not None and problem.place.line == line
+
+
+def test_what_a_refused_key_meant_is_still_known(tmp_path: Path) -> None:
+    (tmp_path / "serve.yaml").write_text("speculative_num_steps: 3\n")
+    assert read(tmp_path, "--config", "serve.yaml").get("speculative_num_steps") == 3
+
+
+def in_container(*mounts: tuple[str, str]) -> ServerArguments:
+    launch = msgspec.structs.replace(launch_of("--config", "/c/serve.yaml"), elsewhere=True, mounts=mounts)
+    return read_arguments(launch, choose_release("0.5.23"))
+
+
+def test_a_file_in_a_container_is_read_through_its_mount(tmp_path: Path) -> None:
+    (tmp_path / "serve.yaml").write_text("model-path: /m\n")
+    found = in_container(("/c", str(tmp_path)))
+    assert (found.get("model_path"), found.problems) == ("/m", ())
+
+
+def test_a_file_in_a_container_without_mount_may_hold_any_flag() -> None:
+    found = in_container()
+    assert [problem.kind for problem in found.problems] == ["config_elsewhere"]
+    with pytest.raises(UnresolvedValue):
+        found.get("speculative_algorithm")
 
 
 def test_a_missing_or_second_configuration_file_is_told(tmp_path: Path) -> None:

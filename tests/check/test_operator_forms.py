@@ -12,6 +12,7 @@ from tests.check.models import incident_folder
 TREE = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
 REST = f"--speculative-algorithm EAGLE --speculative-draft-model-path DRAFT {TREE}"
 RUN = f"python3 -m sglang.launch_server --model-path TARGET {REST}"
+WORDS = REST.split()
 RIGHT = RUN.replace("EAGLE", "EAGLE3")
 WITH = "python3 -m sglang.launch_server --model-path TARGET --speculative-algorithm"
 INSIDE = RUN.replace("TARGET", "/models/target").replace("DRAFT", "/models/draft")
@@ -38,6 +39,9 @@ SCRIPTS = {
     "a default assigned": f': ${{A:=EAGLE}}\n: "${{M:=TARGET}}"\npython3 -m sglang.launch_server --model-path $M {REST.replace("EAGLE", "$A")}',
     "a default behind a function": f"f() {{ echo $1; }}\nf x\nA=${{1:-EAGLE}}\n{WITH} $A --speculative-draft-model-path DRAFT {TREE}",
     "a default behind unset": f"A=EAGLE3\nunset A\n{WITH} ${{A:-EAGLE}} --speculative-draft-model-path DRAFT {TREE}",
+    "a default that getopts may change": f"A=EAGLE\nwhile getopts a: o; do case $o in a) A=$OPTARG ;; esac; done\n{WITH} $A --speculative-draft-model-path DRAFT {TREE}",
+    "a default that a parameter may change": f"A=EAGLE\nwhile [[ $# -gt 0 ]]; do case $1 in --algo) A=$2; shift 2 ;; esac; done\n{WITH} $A --speculative-draft-model-path DRAFT {TREE}",
+    "a configuration file in a container's mount": "docker run -v ROOT:/models lmsysorg/sglang:v0.5.9 python3 -m sglang.launch_server --config /models/serve.yaml",
     "a function with parameters": 'serve() {\n local algo=$1 draft=$2\n shift 2\n python3 -m sglang.launch_server --model-path TARGET '
     f'--speculative-algorithm "$algo" --speculative-draft-model-path "$draft" "$@"\n}}\nserve EAGLE DRAFT {TREE}',
     "abbreviated flags": "python3 -m sglang.launch_server --model TARGET --speculative-algo EAGLE --speculative-draft-model DRAFT "
@@ -67,6 +71,10 @@ def check(text: str, name: str, root: Path) -> Outcome:
     for sign, path in (("TARGET", target), ("DRAFT", draft), ("ROOT", root)):
         text = text.replace(sign, str(path))
     (root / ".env").write_text(f"# what runs\nALGO=EAGLE\nHEAD={draft}\n")
+    settings = {**dict(zip(WORDS[::2], WORDS[1::2], strict=True)), "--model-path": "/models/target"}
+    (root / "serve.yaml").write_text(
+        "".join(f"{key[2:]}: {value}\n" for key, value in settings.items()).replace("DRAFT", "/models/draft")
+    )
     (root / name).write_text(text)
     collection = Collection()
     collection.add_file(str(root / name))
@@ -94,6 +102,7 @@ def test_in_a_file_of_its_own_kind(name: str, tmp_path: Path) -> None:
     [
         f"[ -f /nowhere ] && A=EAGLE\n{WITH} ${{A:-EAGLE3}} --speculative-draft-model-path DRAFT {TREE}",
         f"A=EAGLE3\n{WITH} ${{A/[0-9]/}} --speculative-draft-model-path DRAFT {TREE}",
+        "docker run lmsysorg/sglang:v0.5.9 python3 -m sglang.launch_server --config /app/serve.yaml",
         f"find . -name x | xargs {WITH} EAGLE3",
         f"echo '{RUN}'\n{RIGHT}",
         f"cat > notes.md <<EOF\n{RUN}\nEOF\n{RIGHT}",

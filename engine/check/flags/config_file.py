@@ -14,6 +14,7 @@ from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
 from engine.check.flags.release import version_key
 from engine.check.flags.table import Flag, FlagTable
+from engine.check.mounts import host_path
 from engine.check.records import Argument, FlagProblem, Place
 
 CHECKS_ACTIONS_SINCE = version_key("0.5.8")
@@ -30,8 +31,23 @@ class Merged(msgspec.Struct, frozen=True):
     file: str | None = None
 
 
-def merge(arguments: Sequence[Argument], table: FlagTable, folders: Sequence[Path]) -> Merged:
-    """Put the file's settings before the command line. `folders` are searched for a relative path, in order."""
+def merge(
+    arguments: Sequence[Argument],
+    table: FlagTable,
+    folders: Sequence[Path],
+    *,
+    mounts: Sequence[tuple[str, str]] = (),
+    elsewhere: bool = False,
+) -> Merged:
+    """Put the file's settings before the command line.
+
+    Args:
+        arguments: The words of the launch.
+        table: Flags of its release.
+        folders: Searched for a relative path, in order.
+        mounts: Folders of its container: (path inside, path on the host).
+        elsewhere: The server starts in a container or on another host, so the file need not be here.
+    """
     whole = tuple(arguments)
     at = [index for index, argument in enumerate(whole) if argument.text == "--config"]
     if not at or "config" not in table.by_dest:
@@ -44,11 +60,21 @@ def merge(arguments: Sequence[Argument], table: FlagTable, folders: Sequence[Pat
     named = whole[at[0] + 1]
     if named.unresolved:
         return Merged(rest)
-    path = found_file(named.text, folders)
+    path = found_file(host_path(named.text, mounts), folders)
+    if elsewhere and not path.exists():
+        return _out_of_reach(named, rest)
     try:
         return _with_file(path, rest, table)
     except SourceUnreadable as error:
         return Merged(rest, 0, (_problem(error.place, f"--config {named.text}: {error.message}"),), str(path))
+
+
+def _out_of_reach(named: Argument, rest: tuple[Argument, ...]) -> Merged:
+    """A file inside a container: any flag may stand in it."""
+    unknown = msgspec.structs.replace(named, unresolved=(f"--config {named.text}",))
+    message = f"--config {named.text} lies in a container or on another host: its settings are unchecked"
+    problem = FlagProblem(kind="config_elsewhere", spelled="--config", message=message, place=named.place)
+    return Merged((unknown, *rest), 1, (problem,))
 
 
 def unread_problem(arguments: Sequence[Argument], table: FlagTable) -> FlagProblem | None:
@@ -96,11 +122,22 @@ def _with_file(path: Path, rest: tuple[Argument, ...], table: FlagTable) -> Merg
     words: list[Argument] = []
     problems: list[FlagProblem] = []
     for key, key_node, value_node in entries(roots[0] if roots else None):
+        key_place, value_place = place_of(key_node, str(path)), place_of(value_node, str(path))
         reason = _unsupported(key, table)
         if reason is not None:
-            problems.append(_problem(place_of(key_node, str(path)), reason))
+            problems.append(_problem(key_place, reason))
             continue
-        words.extend(_words(key, value_node, place_of(key_node, str(path)), place_of(value_node, str(path)), table))
+        dashed = key.replace("_", "-")
+        if dashed != key and f"--{key}" not in table.spellings and f"--{dashed}" in table.spellings:
+            problems.append(
+                _problem(key_place, f"'{key}' is refused: the key is taken as it is spelt; write '{dashed}'")
+            )
+            key = dashed
+        found = _words(key, value_node, key_place, value_place, table)
+        if _is_null_number(key, found, table):
+            problems.append(_problem(value_place, f"'{key}: null' becomes the word None, which is no number"))
+            found[1] = msgspec.structs.replace(found[1], unresolved=("None",))
+        words.extend(found)
     return Merged((*words, *rest), len(words), tuple(problems), str(path))
 
 
@@ -118,6 +155,11 @@ def _words(key: str, value_node: Any, key_place: Place, value_place: Place, tabl
     if isinstance(value, dict):
         return [flag, Argument(json.dumps(value, default=str), value_place)]
     return [flag, Argument(str(value), value_place)]
+
+
+def _is_null_number(key: str, words: list[Argument], table: FlagTable) -> bool:
+    flag = table.spellings.get(f"--{key}")
+    return len(words) == 2 and words[1].text == "None" and flag is not None and flag.type in ("int", "float")
 
 
 def _checks_actions(table: FlagTable) -> bool:

@@ -249,6 +249,8 @@ class _Reading:
         return values[0] if values else flag.const
 
     def _require(self) -> None:
+        if self._unknown_words:
+            return  # it may stand in one of them
         for flag in self._table.flags:
             if flag.required and flag.dest not in self._flags:
                 spelled = "/".join(flag.options)

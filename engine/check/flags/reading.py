@@ -16,7 +16,7 @@ from engine.check.records import FlagProblem, FlagValue, Launch, Place, ServerAr
 def read_arguments(launch: Launch, release: Release, folders: Sequence[Path] = ()) -> ServerArguments:
     """What SGLang's own parser makes of the words; a relative `--config` file is looked for in `folders`."""
     table = flag_table(release.name)
-    merged = merge(launch.arguments, table, folders)
+    merged = merge(launch.arguments, table, folders, mounts=launch.mounts, elsewhere=launch.elsewhere)
     parsed = parse(merged.arguments, table, merged.config_count)
     unread = unread_problem(launch.arguments, table)
     problems = [*parsed.problems, *merged.problems, *([unread] if unread else []), *_detached(launch)]

@@ -102,6 +102,10 @@ def input_missing(facts: Facts) -> Iterator[Detail]:
         names = ", ".join(f"${name}" for name in unresolved)
         missing.append(f"{names} not set in the file: flags that depend on it are unchecked")
         evidence += [Evidence(what=f"${name}", found="not set") for name in unresolved]
+    for problem in facts.arguments.problems if facts.arguments is not None else ():
+        if problem.kind == "config_elsewhere":
+            missing.append(problem.message)
+            evidence.append(Evidence(what=problem.spelled, found="not here", place=problem.place))
     if missing:
         yield Detail("; ".join(missing) + ".", tuple(evidence))
 

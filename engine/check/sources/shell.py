@@ -92,6 +92,7 @@ class _Follower(ControlFlow):
             "list": self._list,
             "if_statement": self._if,
             "for_statement": self._for,
+            "while_statement": self._while,
             "case_statement": self._case,
             "function_definition": self._define,
             "subshell": self._apart,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MAX_LOOPS = 8
 MAX_WORDS = 4096
+OWN_PARAMETERS = re.compile(r"\bgetopts?\b|\$\{?[#1@*]")
+"""A condition on the parameters of the script: false where it is started without any."""
 
 
 class ControlFlow:
@@ -148,6 +150,15 @@ class ControlFlow:
         for word in words[:MAX_LOOPS]:
             self._state.variables[tree.source(variable)] = None if word.unresolved else word
             self._block(tree, body)
+
+    def _while(self, tree: ShellTree, node: "Node") -> None:
+        """Follow the body; what a loop over the script's own parameters sets is lost, as without parameters."""
+        condition = node.child_by_field_name("condition")
+        reads_parameters = condition is not None and OWN_PARAMETERS.search(tree.source(condition)) is not None
+        if reads_parameters and "@" not in self._state.variables:
+            self._branch(tree, list(named(node)))
+        else:
+            self._block(tree, node)
 
     def _case(self, tree: ShellTree, node: "Node") -> None:
         subject = node.child_by_field_name("value")
