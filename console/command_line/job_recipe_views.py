@@ -8,10 +8,15 @@ from engine.jobs.recipes.records import Parameter, Recipe
 from engine.jobs.recipes.values import shown
 from state.outside_text import plain_line
 
+LONGEST_HELP = 100
+
 
 def list_lines(catalogue: Catalogue) -> list[str]:
     """A row for each recipe, and what is wrong with files."""
-    rows = [(one.name, one.kind, one.release or "–", plain_line(one.help, 100)) for one in catalogue.recipes.values()]
+    rows = [
+        (one.name, one.kind, one.release or "–", _short(plain_line(one.help, 500)))
+        for one in catalogue.recipes.values()
+    ]
     lines = table(("RECIPE", "KIND", "FOR", "WHAT IT DOES"), rows)
     lines += [f"✗ {plain_line(str(mistake), 400)}" for mistake in catalogue.mistakes]
     return [*lines, "", f"recipes of your own: {recipes_folder()}/*.toml"]
@@ -46,6 +51,12 @@ def default_words(parameter: Parameter) -> str:
     if parameter.type == "port" and parameter.default is not None:
         return f"free, from {parameter.default}"
     return shown(parameter.default) if parameter.default is not None else "–"
+
+
+def _short(text: str) -> str:
+    """Its first sentences, as many as fit."""
+    end = text.rfind(". ", 0, LONGEST_HELP)
+    return text if len(text) <= LONGEST_HELP else text[: end + 1] if end > 0 else text[: LONGEST_HELP - 1] + "…"
 
 
 def record_of(recipe: Recipe) -> object:

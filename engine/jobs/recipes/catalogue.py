@@ -44,7 +44,7 @@ def recipes_folder() -> Path:
 
 def load_catalogue(folder: Path | None = None) -> Catalogue:
     """Read all recipes. One with a mistake does not stop the others."""
-    found = dict(_built_in())
+    found = dict(built_in())
     mistakes: list[RecipeMistake] = []
     texts: dict[str, str] = {}
     own: dict[str, Recipe] = {}
@@ -60,7 +60,7 @@ def load_catalogue(folder: Path | None = None) -> Catalogue:
             mistakes.append(mistake)
     for name, recipe in own.items():
         try:
-            found[name] = _extended(recipe, {**_built_in(), **own}, found, texts[name])
+            found[name] = _extended(recipe, {**built_in(), **own}, found, texts[name])
         except RecipeMistake as mistake:
             mistakes.append(mistake)
     return Catalogue(dict(sorted(found.items())), tuple(mistakes))
@@ -75,7 +75,7 @@ def save_as(name: str, recipe: Recipe, values: Mapping[str, object], folder: Pat
     import tomli_w
 
     place = (folder or recipes_folder()) / f"{name}.toml"
-    if not NAME.fullmatch(name) or name in _built_in():
+    if not NAME.fullmatch(name) or name in built_in():
         raise StateError(f"{name!r} cannot be the name of a recipe of yours", "small letters, digits, - . _")
     kept = {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
     content = {"name": name, "extends": recipe.extends or recipe.name, "values": kept}
@@ -91,7 +91,8 @@ def save_as(name: str, recipe: Recipe, values: Mapping[str, object], folder: Pat
 
 
 @functools.cache
-def _built_in() -> dict[str, Recipe]:
+def built_in() -> dict[str, Recipe]:
+    """Those that come with Alula, by name."""
     folder = files("engine.jobs.recipes") / "builtin"
     entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda one: one.name)
     read = [read_recipe(entry.read_text(), f"builtin/{entry.name}") for entry in entries]
@@ -123,8 +124,8 @@ def _extended(recipe: Recipe, known: Mapping[str, Recipe], done: Mapping[str, Re
     seen, parent = {recipe.name}, recipe.extends
     values = dict(recipe.values)
     while True:
-        of_itself = parent == recipe.name and recipe.name in _built_in()
-        found = _built_in()[parent] if of_itself else known.get(parent)
+        of_itself = parent == recipe.name and recipe.name in built_in()
+        found = built_in()[parent] if of_itself else known.get(parent)
         line = line_of(text, ("extends",))
         if found is None:
             raise RecipeMistake(recipe.source, line, f"there is no recipe {parent!r} to extend")

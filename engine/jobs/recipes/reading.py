@@ -3,15 +3,16 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from engine.jobs.recipes.amounts import bytes_of
 from engine.jobs.recipes.positions import Key, line_of
-from engine.jobs.recipes.records import Item, Parameter, Recipe, RecipeMistake
+from engine.jobs.recipes.records import Item, Kind, Parameter, ParameterType, Recipe, RecipeMistake
 from engine.jobs.recipes.templates import TemplateMistake, items_of, names_in, uses
 from engine.jobs.recipes.values import ValueMistake, checked_default
+from state.records.jobs import RestartPolicy
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PARAMETER = re.compile(r"[a-z_][a-z0-9_]{0,63}")
@@ -73,8 +74,14 @@ def _convert(raw: Any, wanted: Any, path: Key) -> Any:
         unknown = re.search(r"unknown field `(\w+)`", reason)
         names = tuple(int(number) if number else name for name, number in inner)
         whole = (*path, *names, *((unknown[1],) if unknown else ()))
-        words = f"there is no key {unknown[1]!r} here" if unknown else reason
+        words = f"there is no key {unknown[1]!r} here" if unknown else reason + _instead(names)
         raise _Mistake(whole, f"{'.'.join(map(str, (*path, *names))) or 'recipe'}: {words}") from error
+
+
+def _instead(names: Key) -> str:
+    """What a choice may be, where it is none of them."""
+    choices = {"type": ParameterType, "kind": Kind, "restart": RestartPolicy}.get(str(names[-1]) if names else "")
+    return f": it is one of {', '.join(get_args(choices))}" if choices else ""
 
 
 def _check_names(recipe: Recipe) -> None:

@@ -15,14 +15,19 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """One field of the launch form."""
 
     type: ParameterType = "string"
+    """How it is typed and checked; a `list` takes words as in a shell, a `port` is a free one where none is given."""
     help: str = ""
+    """One line for the form and `alula jobs recipes NAME`."""
     default: int | float | bool | str | tuple[str, ...] | None = None
     """For a port: the first number that is tried where none is given."""
     required: bool = False
+    """Whether a launch without a value is refused."""
     choices: tuple[str, ...] = ()
     """Of a `choice`, or of each item of a `list`."""
     minimum: float | None = None
+    """Of a number."""
     maximum: float | None = None
+    """Of a number."""
     pattern: str | None = None
     """A regular expression that a text has to match as a whole."""
     exists: Literal["file", "folder", "any"] | None = None
@@ -62,23 +67,29 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     log: str | None = None
     """A regular expression that a line of the log matches."""
     within_s: float = 1800.0
+    """Seconds; a server that is not ready by then is stopped, and has failed."""
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure in the log."""
 
     name: str
+    """Above its chart."""
     pattern: str
-    """A regular expression with a group `value`."""
+    """A regular expression with a group `value`, and a group `step` where a line has one."""
     unit: str = ""
+    """Beside the figure."""
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which ends are tried again."""
 
     times: int = 0
+    """How often at most; `--retries` goes before it."""
     wait_s: float = 30.0
+    """Seconds before the first new try, doubled with each one, at most ten minutes."""
     exit_codes: tuple[int, ...] = ()
+    """Empty, with no `log` either: any failure."""
     log: tuple[str, ...] = ()
     """Regular expressions for the last lines of the log."""
 
@@ -96,9 +107,13 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A part of the template that stands only where a parameter is true, or has one of some values."""
 
     when: str
+    """The parameter."""
     matches: tuple[str, ...] = msgspec.field(default=(), name="is")
+    """Values that it has to have one of; empty: it is true, or has any value."""
     argv: tuple[Any, ...] = ()
+    """Words where it holds."""
     otherwise: tuple[Any, ...] = ()
+    """Words where it does not."""
 
 
 Item = str | tuple[Any, ...] | Flag
@@ -109,8 +124,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One kind of job."""
 
     name: str
+    """What it is launched by: small letters, digits, `-`, `.`, `_`."""
     kind: Kind = "command"
+    """What its jobs are for; the list of jobs groups by it."""
     help: str = ""
+    """What it does, in a sentence or two."""
     release: str = ""
     """The tool and its release whose flags the template uses: `sglang 0.5.23`."""
     extends: str | None = None
@@ -118,7 +136,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     values: dict[str, int | float | bool | str | tuple[str, ...]] = {}
     """For `extends`: parameters and their new defaults."""
     parameters: dict[str, Parameter] = {}
+    """Fields of the form by name."""
     interpreter: Interpreter | None = None
+    """Which Python runs it."""
     environment: dict[str, str] = {}
     """Templates; a variable is left out where a name has no value."""
     secrets: tuple[str, ...] = ()
@@ -126,17 +146,25 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     optional_secrets: tuple[str, ...] = ()
     """Names of variables that it is given where there is a value."""
     resources: Resources = Resources()
+    """What it needs of the host."""
     argv: tuple[Any, ...] = ()
+    """The command, as a template."""
     working_dir: str | None = None
-    """A template."""
+    """A template. Without one: the folder that it is launched from."""
     grace_s: float = 10.0
+    """Seconds between SIGTERM and SIGKILL at a stop."""
     ready: Readiness | None = None
+    """When a server can work."""
     progress: tuple[str, ...] = ()
-    """Regular expressions with groups `done` and `total`."""
+    """Regular expressions with groups `done` and `total`. Bars of tqdm are found without."""
     metrics: tuple[Metric, ...] = ()
+    """Figures that become charts. SGLang's, SpecForge's and tqdm's lines are found without."""
     retry: Retry = Retry()
+    """Which ends are tried again."""
     restart: RestartPolicy = "never"
+    """Of servers: `never`, `on-failure`, `always`."""
     check: ConfigCheck | None = None
+    """What the checker looks at before the launch."""
 
     source: str = ""
     """The file that it was read from."""
