@@ -23,6 +23,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "The small stand-in model server for machines with no GPU.",
     ),
     "regen": ("console.command_line.regen:regen", "Have the target model answer prompts again."),
+    "schema": ("console.command_line.schema:schema", "The JSON Schema of what a command prints with --json."),
     "servers": ("console.command_line.servers:servers", "Inference servers, one row each."),
     "status": ("console.command_line.status:status", "The host in a few lines."),
     "train": ("console.command_line.train:train", "Draft configurations and training."),
