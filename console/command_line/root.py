@@ -9,6 +9,7 @@ from state.version import VERSION
 SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "alerts": ("console.command_line.alerts:alerts", "What is wrong on this host, since when, and what to do."),
     "bench": ("console.command_line.bench:bench", "Is it faster, by how much, and what would break even."),
+    "campaign": ("console.command_line.campaign:campaign", "From prompts to a measured speed-up, step by step."),
     "check": ("console.command_line.check:check", "Check a speculative deployment before a launch, or one that runs."),
     "data": ("console.command_line.data:data", "Find training prompts, mix them, keep them clean."),
     "db": ("console.command_line.db:db", "Back up, check and prune the state database."),

@@ -1,12 +1,13 @@
 """A benchmark's comparison in the few figures that a campaign keeps. Pure."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engine.bench.comparison import Comparison, Row
-from engine.bench.economics import Estimate
+if TYPE_CHECKING:  # a screen that looks for the best row needs none of this
+    from engine.bench.comparison import Comparison, Row
+    from engine.bench.economics import Estimate
 
 
-def measured(comparison: Comparison) -> dict[str, Any]:
+def measured(comparison: "Comparison") -> dict[str, Any]:
     """Rows of the smallest load, which is what one user waits for, with speeds, accept lengths and break-even."""
     first = comparison.rows[0].summary.load.name if comparison.rows else ""
     rows = [_row(row) for row in comparison.rows if row.summary.load.name == first]
@@ -18,7 +19,7 @@ def measured(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: "Row") -> dict[str, Any]:
     """The speed is that of one stream after its first token, since break-even is reckoned with it; where the server
     streams in too few pieces for that, the speed of whole answers."""
     summary, found = row.summary, row.economics
@@ -36,7 +37,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _plain(estimate: Estimate | None) -> list[float | None] | None:
+def _plain(estimate: "Estimate | None") -> list[float | None] | None:
     return None if estimate is None else [estimate.value, estimate.low, estimate.high]
 
 

@@ -1,0 +1,47 @@
+"""`alula campaign document`: the training plan as a page, with what each figure was made from."""
+
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from console.command_line.campaign_steering import leave
+from console.command_line.live_view import could_not, to_json
+from state.campaigns import find_campaign
+from state.database import open_database
+from state.errors import StateError
+from state.folder import state_folder
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--output", type=click.Path(path_type=Path), help="File, or folder for the next train_plan_vN.md.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def document(name: str | None, output: Path | None, as_json: bool) -> None:
+    """Write train_plan_vN.md: plan, funnel, measurements, forecast, and how each thing was made.
+
+    N is the first number that is not taken; the newest campaign where no NAME is given.
+
+    Example: alula campaign document --output .
+    """
+    from engine.campaign.document import document_of, next_document
+    from engine.campaign.reports import read_view
+
+    try:
+        with closing(open_database(state_folder().database_path)) as database:
+            campaign = find_campaign(database, name)
+            view = read_view(database, campaign) if campaign is not None else None
+    except StateError as error:
+        sys.exit(could_not(error, as_json=as_json))
+    if view is None:
+        leave(f"there is no campaign {name or 'yet'}", "start one: alula campaign start FILE", as_json)
+    folder = output if output is not None and output.is_dir() else Path(view.campaign.folder)
+    path = output if output is not None and not output.is_dir() else next_document(folder)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(document_of(view, time.strftime("%Y-%m-%d %H:%M")), encoding="utf-8")
+    except OSError as error:
+        leave(f"cannot write {path}: {error.strerror}", "give another --output", as_json)
+    click.echo(to_json({"file": str(path)}) if as_json else str(path))
