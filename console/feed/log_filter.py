@@ -34,7 +34,9 @@ class LogFilter:
         end = self._log.start_of(self._log.size)
         if self._high < end:
             start = self._high
-            self._high = end if end - start <= STEP_BYTES else self._log.start_of(start + STEP_BYTES)
+            # At least one line, however long it is.
+            piece_end = max(self._log.start_of(start + STEP_BYTES), self._log.after(start))
+            self._high = end if end - start <= STEP_BYTES else min(end, piece_end)
             if len(self) < 2 * MOST_KEPT:
                 self._newer.extend(matches_in(self._log, self.words, start, self._high))
             return True
