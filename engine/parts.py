@@ -6,6 +6,7 @@ from engine.campaign.part import campaigns_part
 from engine.commands import obey_commands
 from engine.context import EngineContext, Part
 from engine.handlers import HANDLERS
+from engine.jobs.backends.part import watch_clusters
 from engine.jobs.readiness import watch_readiness
 from engine.jobs.scheduler import schedule_jobs
 from engine.regen.revival import revive_regenerations
@@ -21,6 +22,7 @@ def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
     return (
         Part("commands", _obey),
         Part("jobs", schedule_jobs),
+        Part("clusters", watch_clusters),
         Part("readiness", watch_readiness),
         Part("regenerations", revive_regenerations),
         Part("campaigns", campaigns_part(HANDLERS)),

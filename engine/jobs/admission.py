@@ -52,11 +52,15 @@ def admissions(jobs: Sequence[Job], around: Surroundings) -> dict[int, Verdict]:
 
     A job that waits for GPUs keeps those that are free from jobs behind it, so that it is not overtaken for ever.
     """
-    running = [job for job in jobs if job.state != "queued"]
+    running = [job for job in jobs if job.state != "queued" and job.backend == "local"]
     holders = {index: f"job {job.id}" for job in running for index in job.gpus}
     verdicts: dict[int, Verdict] = {}
     for job in sorted((job for job in jobs if job.state == "queued"), key=lambda job: (-job.schedule.priority, job.id)):
-        early = _by_time_and_order(job, around) or _by_host(job, around, running)
+        early = _by_time_and_order(job, around)
+        if job.backend != "local":  # what it needs is the cluster's to give
+            verdicts[job.id] = early or Verdict()
+            continue
+        early = early or _by_host(job, around, running)
         verdict = verdicts[job.id] = early or _by_gpus(job, around, holders)
         if verdict.starts:
             running.append(job)

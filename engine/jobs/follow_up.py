@@ -86,6 +86,8 @@ def next_try(job: Job, now: float, *, not_before: float | None = None, attempt: 
         schedule=job.schedule,
         not_before=not_before,
         attempt=attempt,
+        backend=job.backend,
+        backend_address=job.backend_address,
     )
 
 

@@ -9,16 +9,17 @@ from engine.commands import Request
 from engine.context import Refusal
 from engine.jobs.secrets import missing_secrets
 from state.jobs import read_job
-from state.records.jobs import Schedule
+from state.records.jobs import BackendName, Schedule
 from state.secret_words import is_secret_name
 
 RETRIES_LIMIT = 100
 
 
 def check_launch(
-    argv: Sequence[str], working_dir: str, environment: Mapping[str, str], schedule: Schedule, request: Request
-) -> None:
-    """Refuse what cannot run.
+    argv: Sequence[str], working_dir: str, environment: Mapping[str, str], schedule: Schedule, request: Request,
+    *, backend: BackendName = "local",
+) -> None:  # fmt: skip
+    """Refuse what cannot run. Of a cluster's own nodes nothing is known here.
 
     Raises:
         Refusal: With what to do.
@@ -27,7 +28,7 @@ def check_launch(
         raise Refusal("the command is empty", "give a program and its arguments")
     if any("\0" in text for text in (*argv, working_dir, *environment, *environment.values())):
         raise Refusal("the command holds a zero byte", "no program can be given one")
-    if not Path(working_dir).is_dir():
+    if backend != "ray" and not Path(working_dir).is_dir():
         raise Refusal(f"no such folder: {working_dir}", "start it from a folder that exists")
     for name, value in environment.items():
         if value and is_secret_name(name):
@@ -37,6 +38,8 @@ def check_launch(
             )
     _check_figures(schedule)
     _check_references(schedule, request)
+    if backend == "local":
+        _check_gpus(schedule, request)
 
 
 def _check_figures(schedule: Schedule) -> None:
@@ -63,6 +66,9 @@ def _check_references(schedule: Schedule, request: Request) -> None:
             raise Refusal(f"there is no job {other} to wait for", "see them: alula jobs list")
     if missing := missing_secrets(request.context.folder.secrets_path, schedule.secrets):
         raise Refusal(f"there is no secret {missing[0]}", f"give its value: alula jobs secret set {missing[0]}")
+
+
+def _check_gpus(schedule: Schedule, request: Request) -> None:
     status = state.gpus.read_status(request.database)
     if status is None or status.availability != "available":
         return

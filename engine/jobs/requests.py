@@ -7,6 +7,7 @@ import msgspec
 
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from engine.jobs.backends.launch_checks import target_of
 from engine.jobs.follow_up import new_folder_name, next_try
 from engine.jobs.launch_checks import check_launch
 from state.job_queue import pause_queue, resume_queue
@@ -27,6 +28,8 @@ class LaunchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     parameters: dict[str, Any] = {}
     """Of the recipe, to be shown and compared; the command is already made from them."""
     schedule: Schedule = Schedule()
+    on: str = "local"
+    """Where it runs: `local`, `slurm`, `slurm://PARTITION`, `ray://HOST:PORT`."""
     run_folder: str | None = None
     """Where the job's own folder is made, for jobs that go on with one another's work; only one of them runs at a time.
     Otherwise it lies among all runs."""
@@ -48,7 +51,10 @@ class PauseArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def launch(request: Request) -> dict[str, Any]:
     """Queue a job. Answers `job_id` and `run_folder`."""
     wanted = msgspec.convert(request.arguments, LaunchArguments)
-    check_launch(wanted.argv, wanted.working_dir, wanted.environment, wanted.schedule, request)
+    target = target_of(wanted.on, wanted.schedule)
+    check_launch(
+        wanted.argv, wanted.working_dir, wanted.environment, wanted.schedule, request, backend=target.backend
+    )  # fmt: skip
     return _queue(
         request,
         Job(
@@ -63,6 +69,8 @@ def launch(request: Request) -> dict[str, Any]:
             recipe=wanted.recipe,
             parameters=wanted.parameters,
             schedule=wanted.schedule,
+            backend=target.backend,
+            backend_address=target.address,
         ),
         Path(wanted.run_folder) if wanted.run_folder else request.context.folder.runs_path,
     )

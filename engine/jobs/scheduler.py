@@ -76,6 +76,9 @@ class Scheduler:
         verdicts = admissions(jobs, read_surroundings(self.database, jobs, now)) if queued else {}
         for job in jobs:
             folder = RunFolder(Path(job.run_folder))
+            if job.backend != "local" and job.state != "queued":
+                self._keep_to_limit(job)
+                continue
             try:
                 if job.state == "queued":
                     facts = Facts(boot_id=self.context.boot_id, verdict=verdicts[job.id])
@@ -112,6 +115,8 @@ class Scheduler:
         if step.do == "hold":
             if job.reason != step.reason:
                 write_waiting(self.database, job.id, step.reason or "")
+        elif step.do == "prepare" and job.backend != "local":
+            move(self.database, job.id, ["queued"], "starting", time.time(), f"for {job.backend_address}", reason=None)
         elif step.do == "prepare":
             self._prepare(job, folder, step.gpus)
         elif step.do == "spawn":
@@ -184,8 +189,7 @@ class Scheduler:
             )  # fmt: skip
 
     def _judge(self, job: Job, folder: RunFolder, facts: Facts) -> None:
-        if (reason := limit_passed(job, time.time())) is not None:
-            request_stop(self.database, job.id, time.time(), reason)
+        self._keep_to_limit(job)
         silent_s = folder.silent_s(time.time())
         if facts.runner_lives and silent_s is not None and silent_s > SILENT_S:
             cause = (
@@ -195,6 +199,10 @@ class Scheduler:
         else:
             self._clear(SILENT_RULE, job.id)
         self._clear(STUCK_RULE, job.id)
+
+    def _keep_to_limit(self, job: Job) -> None:
+        if (reason := limit_passed(job, time.time())) is not None:
+            request_stop(self.database, job.id, time.time(), reason)
 
     def _alert(self, rule: str, job: Job, what: str, cause: str, remedy: str) -> None:
         if (rule, job.id) in self._alerts:
