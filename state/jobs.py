@@ -33,6 +33,12 @@ def open_jobs(connection: sqlite3.Connection) -> list[Job]:
     return rows.read(connection, Job, f"SELECT * FROM job WHERE state IN ({_OPEN}) ORDER BY id")
 
 
+def jobs_since(connection: sqlite3.Connection, event_id: int) -> list[Job]:
+    """Jobs that something has happened to after this event."""
+    sql = "SELECT * FROM job WHERE id IN (SELECT job_id FROM job_event WHERE id > ?)"
+    return rows.read(connection, Job, sql, [event_id])
+
+
 def read_events(connection: sqlite3.Connection, job_id: int) -> list[JobEvent]:
     """A job's timeline, in order."""
     return rows.read(connection, JobEvent, "SELECT * FROM job_event WHERE job_id = ? ORDER BY id", [job_id])

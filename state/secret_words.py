@@ -23,6 +23,10 @@ _SHAPED = (
 """Access tokens of the Hugging Face hub, OpenAI, GitHub and GitLab, HTTP's authorization, a URL's user and password."""
 
 
+_HINT = re.compile(r"token|secret|pass|credential|key|bearer|@|hf_|sk-|gh[pousr]_|glpat", re.IGNORECASE)
+"""Text without any of these hides nothing: most commands, looked at once and not a word at a time."""
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a variable or flag of this name probably holds a secret."""
     plain = name.lstrip("-").replace("-", "_")
@@ -31,6 +35,8 @@ def is_secret_name(name: str) -> bool:
 
 def shown_argv(argv: Sequence[str]) -> tuple[str, ...]:
     """A command as it may be shown: what follows a flag such as `--api-key` is hidden, in a script's text as well."""
+    if not _HINT.search("\0".join(argv)):
+        return tuple(argv)
     shown: list[str] = []
     for text in argv:
         flag, equals, value = text.partition("=")

@@ -55,24 +55,26 @@ class Feed(threading.Thread):
     def _follow(self, database: sqlite3.Connection) -> None:
         identity = _identity(self._path)
         readers = topics()
-        version, alive_due = -1, 0.0
+        version, alive_due, unfinished = -1, 0.0, False
         while not self._ended.is_set() and identity == _identity(self._path):
             found = database.execute("PRAGMA data_version").fetchone()[0]
-            if found != version or self._again.is_set():
+            if found != version or unfinished or self._again.is_set():
                 version = found
                 self._again.clear()
-                self._look(database, readers, self._wanted)
+                unfinished = self._look(database, readers, self._wanted)
             elif time.monotonic() >= alive_due:
                 alive_due = time.monotonic() + ALIVE_S
                 self._look(database, readers, self._wanted & {"engine"})
             self._again.wait(POLL_S)
 
-    def _look(self, database: sqlite3.Connection, readers: Topics, wanted: frozenset[str]) -> None:
+    def _look(self, database: sqlite3.Connection, readers: Topics, wanted: frozenset[str]) -> bool:
+        """Gives whether a reader has more to tell, so that it is called again soon."""
         for topic in sorted(wanted):
             record = readers[topic](database)
             if topic not in self._known or self._known[topic] != record:
                 self._known[topic] = record
                 self._tell(topic, record)
+        return any(getattr(readers[topic], "unfinished", False) for topic in wanted)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

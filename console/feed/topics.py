@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from console.feed.jobs_reader import JobsReader
 from engine.watch.throttle import reasons
 from state import alerts, bench, gpus, host, job_queue, jobs, regenerations, servers
 from state.engine import is_running, read_engine, read_parts
@@ -18,7 +19,6 @@ Reader = Callable[[sqlite3.Connection], Any]
 _NO_TRENDS: Mapping[str, Trend] = {}
 SPEED_HISTORY_S = 900.0
 SPEED_STEP_S = 10.0
-JOBS_SHOWN = 5000
 
 
 def read_engine_view(database: sqlite3.Connection) -> EngineView:
@@ -59,29 +59,6 @@ def read_servers(database: sqlite3.Connection, trends: Mapping[str, Trend] = _NO
 def with_trends(read: Callable[[sqlite3.Connection, Mapping[str, Trend]], Any], reader: TrendReader) -> Reader:
     """A reader that remembers the past, so that it reads that only once."""
     return lambda database: read(database, reader.read(database, time.time()))
-
-
-class JobsReader:
-    """Reads the newest jobs, and again only when one of them was added or has moved.
-
-    A job never changes without a new event, except when a stop is asked for or a runner makes itself known; both
-    happen to open jobs, which are few and are always read.
-    """
-
-    def __init__(self) -> None:
-        self._mark: tuple[object, ...] = ()
-        self._known: tuple[Job, ...] = ()
-
-    def __call__(self, database: sqlite3.Connection) -> tuple[Job, ...]:
-        """The newest jobs, newest first."""
-        newest = database.execute(
-            "SELECT (SELECT max(id) FROM job_event), (SELECT max(id) FROM job), (SELECT min(id) FROM job)"
-        ).fetchone()
-        mark = (*newest, tuple(jobs.open_jobs(database)))
-        if mark != self._mark:
-            self._known = tuple(jobs.read_jobs(database, JOBS_SHOWN))
-            self._mark = mark
-        return self._known
 
 
 def read_queue_view(database: sqlite3.Connection) -> QueueView:

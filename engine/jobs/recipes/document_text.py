@@ -75,8 +75,8 @@ launch; there is nothing to restart.
   from being launched until it is mended, or overridden by the name of its rule (`--override port-in-use`).
 """
 
-FOOT = """A file with a mistake is left out; all others load. `alula jobs recipes` ends with exit code 1 and names it, as
-does the list of recipes on the screen.
+FOOT = """A file with a mistake is left out; all others load. `alula jobs recipes` ends with exit code 1 and names it,
+as does the list of recipes on the screen.
 """
 
 MISTAKES = (
