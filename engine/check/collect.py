@@ -98,8 +98,13 @@ class Collection:
         return Outcome(tuple(checked), tuple(self._unchecked))
 
     def _pairs(self) -> list[tuple[Launch | None, LiveServer | None]]:
-        """Each launch with its server: that of its port, or the only one given, or the one that its process is."""
-        free = list(self._servers)
+        """Each launch with its server: that of its port, or the only one given, or the one that its process is.
+
+        The only log belongs to the only launch, where no server is asked beside it.
+        """
+        free, logged = list(self._servers), list(self._logged)
+        if len(self._launches) == 1 and len(logged) == 1 and not free:
+            free.append(logged.pop())
         pairs: list[tuple[Launch | None, LiveServer | None]] = []
         for launch in self._launches:
             live = next((server for server in free if _serves(launch, server)), None)
@@ -108,7 +113,7 @@ class Collection:
             if live is not None:
                 free.remove(live)
             pairs.append((launch, live if live is not None else _answering(launch, self._api_key)))
-        pairs += [(None, live) for live in (*free, *self._logged)]
+        pairs += [(None, live) for live in (*free, *logged)]
         return pairs or [(None, None) for _ in self._benchmarks[:1]]
 
     def _check(self, launch: Launch | None, live: LiveServer | None) -> Checked:

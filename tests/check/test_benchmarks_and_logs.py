@@ -7,7 +7,7 @@ import pytest
 
 from engine.check.collect import Collection
 from engine.check.report.json_report import json_report
-from engine.check.report.text_report import text_report
+from engine.check.report.text_report import text_report, verdict
 from engine.check.sources.benchmarks import read_results
 from tests.check.models import incident_folder
 
@@ -105,3 +105,24 @@ def test_logs(tmp_path: Path) -> None:
     assert "live-accept-length-drop" not in rules_of(tmp_path / "load.log", other_load)
     neither = START + lines((2.5, 0.9, 4, 60))
     assert "accept-rate-scale" not in rules_of(tmp_path / "neither.log", neither)
+
+
+def test_the_only_log_belongs_to_the_only_launch(tmp_path: Path, models: dict[str, str]) -> None:
+    (tmp_path / "server.log").write_text(lines((1.0, 0.0, 4, 20)))
+    script = SERVER.replace("EAGLE3", "EAGLE")
+    for name, place in models.items():
+        script = script.replace(name, place)
+    (tmp_path / "launch.sh").write_text(script)
+    collection = Collection()
+    for name in ("launch.sh", "server.log"):
+        collection.add_file(str(tmp_path / name))
+    (one,) = collection.outcome().checked
+    assert {"eagle-flag-on-eagle3-draft", "live-accept-length-one"} <= {finding.rule for finding in one.findings}
+
+
+def test_a_log_without_arguments_promises_nothing(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(lines((2.0, 0.5, 4, 20)))
+    collection = Collection()
+    collection.add_file(str(tmp_path / "server.log"))
+    (one,) = collection.outcome().checked
+    assert verdict(one) == "No error in what the server reported; its flags and models are not told here."

@@ -38,6 +38,8 @@ def verdict(one: Checked) -> str:
         return f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}: {advice}."
     if warnings:
         return f"No error, {_counted(warnings, 'warning')}."
+    if one.deployment.launch is None and one.deployment.target is None:
+        return "No error in what the server reported; its flags and models are not told here."
     return "No error: flags, widths, vocabularies and weights fit together as far as they were read."
 
 

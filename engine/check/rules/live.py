@@ -56,9 +56,9 @@ def live_flag_differs(facts: Facts) -> Iterator[Detail]:
             found = "EAGLE" if isinstance(found, str) and found.upper() == "NEXTN" else found
             found = found.upper() if isinstance(found, str) else found
         if wanted is not None and name in info and found is not None and wanted != found:
-            different.append(Evidence(what=f"/server_info: {name}", expected=str(wanted), found=str(found)))
+            different.append(Evidence(what=_said(facts, name), expected=str(wanted), found=str(found)))
     if different:
-        words = "; ".join(f"{one.what.split(': ')[1]} is {one.found}, not {one.expected}" for one in different)
+        words = "; ".join(f"{one.what.split(': ')[-1]} is {one.found}, not {one.expected}" for one in different)
         yield Detail(f"{words}.", tuple(different), Fix(text="restart the server with the command under check"))
 
 
@@ -77,7 +77,7 @@ def live_speculation_off(facts: Facts) -> Iterator[Detail]:
     off = "speculative_algorithm" in info and info["speculative_algorithm"] in (None, "", "NONE")
     if off and asked and facts.deployment.launch is not None:
         evidence = Evidence(
-            what="/server_info: speculative_algorithm",
+            what=_said(facts, "speculative_algorithm"),
             expected=facts.named_algorithm or "an algorithm",
             found="none",
         )
@@ -89,7 +89,7 @@ def live_speculation_off(facts: Facts) -> Iterator[Detail]:
     elif not off and info.get("speculative_algorithm") and _never_verified(facts):
         yield Detail(
             f"It names {info['speculative_algorithm']}, but wrote over {ENOUGH_TOKENS} tokens without one verification.",
-            (Evidence(what="/server_info: avg_spec_accept_length", expected="a number", found="absent"),),
+            (Evidence(what=_said(facts, "avg_spec_accept_length"), expected="a number", found="absent"),),
             Fix(text="look for its draft in its log, and restart it"),
         )
 
@@ -111,7 +111,7 @@ def live_model_differs(facts: Facts) -> Iterator[Detail]:
         if isinstance(wanted, str) and isinstance(found, str) and _last(wanted) != _last(found):
             yield Detail(
                 f"The {role} is {found}, not {wanted}.",
-                (Evidence(what=f"/server_info: {name}", expected=wanted, found=found),),
+                (Evidence(what=_said(facts, name), expected=wanted, found=found),),
                 Fix(text="restart the server with the command under check"),
             )
     for name in ("revision", "speculative_draft_model_revision"):
@@ -119,7 +119,7 @@ def live_model_differs(facts: Facts) -> Iterator[Detail]:
         if asked is not None and asked.value is not None and isinstance(found, str) and found != asked.value:
             yield Detail(
                 f"{name} is {found}, not {asked.value}.",
-                (Evidence(what=f"/server_info: {name}", expected=str(asked.value), found=found),),
+                (Evidence(what=_said(facts, name), expected=str(asked.value), found=found),),
                 Fix(text="restart the server with the command under check"),
             )
 
@@ -146,7 +146,7 @@ def live_accept_length_one(facts: Facts) -> Iterator[Detail]:
     count = f" over {live.verifications} verifications" if live.verifications is not None else ""
     yield Detail(
         f"Accept length {length:.2f}{count}{cause}.",
-        (Evidence(what="/server_info: avg_spec_accept_length", expected=f"above {ONE}", found=f"{length:.3f}"),),
+        (Evidence(what=_said(facts, "avg_spec_accept_length"), expected=f"above {ONE}", found=f"{length:.3f}"),),
         Fix(text="put right what the other findings name, then restart"),
     )
 
@@ -164,7 +164,7 @@ def live_accept_length_low(facts: Facts) -> Iterator[Detail]:
     if length is not None and needed is not None and ONE <= length < needed:
         yield Detail(
             f"Accept length {length:.2f}; speculation pays from {needed:.2f} on.",
-            (Evidence(what="/server_info: avg_spec_accept_length", expected=f"{needed:.2f}", found=f"{length:.2f}"),),
+            (Evidence(what=_said(facts, "avg_spec_accept_length"), expected=f"{needed:.2f}", found=f"{length:.2f}"),),
         )
 
 
@@ -189,6 +189,12 @@ def live_hidden_width(facts: Facts) -> Iterator[Detail]:
             (evidence,),
             Fix(text="the server runs another model than the config's"),
         )
+
+
+def _said(facts: Facts, name: str) -> str:
+    """Where a figure of the server stands."""
+    live = facts.deployment.live
+    return f"{'/server_info' if live is None or '://' in live.url else live.url}: {name}"
 
 
 def accept_length(facts: Facts) -> float | None:
