@@ -2,8 +2,6 @@
 
 import sqlite3
 import sys
-import time
-from pathlib import Path
 
 import click
 import msgspec
@@ -14,6 +12,8 @@ from state.campaigns import find_campaign, read_campaigns
 from state.outside_text import plain_line
 from state.records.campaigns import CampaignStep, CampaignView
 from widgets import figures
+from widgets.campaign.columns import took_s
+from widgets.campaign.words import came_to, cost_words, done_words
 
 MARKS = {"done": "done", "running": "runs", "waiting": "–", "failed": "FAILED"}
 
@@ -38,7 +38,8 @@ def look_at_all(database: sqlite3.Connection) -> View:
     """A row for each campaign."""
     views = [read_view(database, campaign) for campaign in read_campaigns(database)]
     rows = [
-        [plain_line(one.campaign.name), one.campaign.state, _done(one), plain_line(one.proposal, 60)] for one in views
+        [plain_line(one.campaign.name), one.campaign.state, done_words(one), plain_line(one.proposal, 60)]
+        for one in views
     ]
     lines = table(["CAMPAIGN", "STATE", "STEPS", "NEXT"], rows, right=[2])
     return View(lines if rows else [EMPTY], [value_of(one) for one in views])
@@ -67,7 +68,7 @@ def lines_of(view: CampaignView) -> list[str]:
     campaign = view.campaign
     message = f"  {plain_line(campaign.message, 300)}" if campaign.message else ""
     cost = f"cost so far  {cost_words(view)}"
-    lines = [f"{plain_line(campaign.name)}: {campaign.state}, {_done(view)} steps{message}", cost, ""]
+    lines = [f"{plain_line(campaign.name)}: {campaign.state}, {done_words(view)} steps{message}", cost, ""]
     lines += [_funnel_line(row.stage, row.count, row.note) for row in view.funnel]
     lines += [_milestone_line(one.name, one.accept_length, one.speedup, one.remark) for one in view.milestones]
     lines += [
@@ -79,50 +80,9 @@ def lines_of(view: CampaignView) -> list[str]:
     return [*lines, f"  {view.proposed_command}"] if view.proposed_command else lines
 
 
-def cost_words(view: CampaignView) -> str:
-    """Time, GPU time, tokens, money."""
-    cost = view.cost
-    parts = [figures.duration(cost.seconds), f"{figures.count(cost.tokens)} tokens answered"]
-    parts += [f"{cost.gpu_seconds / 3600:.1f} GPU h"] if cost.gpu_seconds else []
-    limits = view.campaign.specification.get("limits", {})
-    parts += (
-        [f"{cost.money:,.2f} {plain_line(str(limits.get('currency', '')), 8)}".strip()]
-        if cost.money is not None
-        else []
-    )
-    return ", ".join(parts)
-
-
 def _step_row(step: CampaignStep) -> list[str]:
-    took = "–" if step.began_at is None else figures.duration((step.ended_at or time.time()) - step.began_at)
     jobs = ",".join(map(str, step.job_ids)) or "–"
-    return [step.name, MARKS[step.state], took, jobs, plain_line(step.message or came_to(step), 90)]
-
-
-def came_to(step: CampaignStep) -> str:
-    """What a step measured or made, in a few words."""
-    found = step.figures
-    match step.kind:
-        case "data" if found:
-            return f"{found['kept']:,} of {found['read']:,} records"
-        case "regen" if found:
-            speed = f" at {found['tokens_per_s']:.0f} tokens/s" if found.get("tokens_per_s") else ""
-            return f"{found['done']:,} answered, {found['failed']:,} failed, {found['tokens']:,} tokens{speed}"
-        case "export" if found:
-            return f"{found['train']:,} to train on, {found.get('held_out', 0):,} held out"
-        case "train" if found:
-            length = f", accept length {found['accept_length']:.2f} held out" if found.get("accept_length") else ""
-            return f"{found['steps']:,} steps{length}"
-        case "bench" if found.get("rows"):
-            return f"{len(found['rows'])} configurations"
-        case "forecast" if found:
-            return str(found.get("refused") or f"{len(found['points'])} points, {found['law']}")
-        case _:
-            return next((Path(path).name for role, path in step.outputs.items() if role != "url"), "")
-
-
-def _done(view: CampaignView) -> str:
-    return f"{sum(step.state == 'done' for step in view.steps)}/{len(view.steps)}"
+    return [step.name, MARKS[step.state], figures.duration(took_s(step)), jobs, plain_line(came_to(step), 90)]
 
 
 def _funnel_line(stage: str, count: int | None, note: str) -> str:

@@ -5,11 +5,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from console.feed.data_topic import read_data
 from console.feed.jobs_reader import JobsReader
+from engine.campaign.reports import read_view
 from engine.watch.throttle import reasons
-from state import alerts, bench, gpus, host, job_queue, jobs, regenerations, servers
+from state import alerts, bench, campaigns, gpus, host, job_queue, jobs, regenerations, servers
 from state.engine import is_running, read_engine, read_parts
 from state.records.bench import BenchRow
+from state.records.campaigns import CampaignView
 from state.records.gpus import GpuProcess, GpuSample
 from state.records.jobs import Job
 from state.records.views import EngineView, GpuRow, GpusView, HostView, QueueView, RegenerationRow, ServerRow
@@ -100,12 +103,19 @@ def read_benches(database: sqlite3.Connection) -> tuple[BenchRow, ...]:
     return tuple(found)
 
 
+def read_campaigns(database: sqlite3.Connection) -> tuple[CampaignView, ...]:
+    """Every campaign with its funnel, cost and outlook."""
+    return tuple(read_view(database, campaign) for campaign in campaigns.read_campaigns(database))
+
+
 Topics = dict[str, Reader]
 
 _TOPICS: Topics = {
     "alert_history": lambda database: tuple(alerts.read_alerts(database)),
     "alerts": lambda database: tuple(alerts.open_alerts(database)),
     "benches": read_benches,
+    "data": read_data,
+    "campaigns": read_campaigns,
     "engine": read_engine_view,
     "host": read_host,
     "open_jobs": read_open_jobs,

@@ -13,6 +13,8 @@ SCREENS: dict[str, tuple[str, str]] = {
     "check": ("Check", "console.screens.check:CheckScreen"),
     "alerts": ("Alerts", "console.screens.alerts:AlertsScreen"),
     "bench": ("Bench", "console.screens.bench:BenchScreen"),
+    "data": ("Data", "console.screens.data:DataScreen"),
+    "campaign": ("Campaign", "console.screens.campaign:CampaignScreen"),
 }
 
 

@@ -1,0 +1,1 @@
+"""A campaign's funnel, its steps and its outlook."""
