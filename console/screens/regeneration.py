@@ -1,41 +1,84 @@
-"""One regeneration: what it asks, how far it is, what failed, its speed over time."""
+"""One regeneration: what it asks, how far it is, servers, sources, what failed, its speed over time."""
 
 import sqlite3
 import time
 from typing import ClassVar
 
+from textual import events
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
 
 from console.actions import bindings
 from console.screens.charted import ChartedScreen
-from console.screens.regeneration_actions import pause_run, resume_run, retry_failed
+from console.screens.regeneration_actions import (
+    add_server,
+    pause_run,
+    remove_server,
+    resume_run,
+    retry_failed,
+    set_concurrency,
+)
+from engine.regen.remedies import FAILURE_REMEDIES
 from state.outside_text import plain_line
 from state.records.regeneration import Regeneration
 from state.records.views import RegenerationRow
 from state.regenerations import progress_history
 from widgets import figures
-from widgets.chart import ChartRecord, Series
-from widgets.facts import Fact
+from widgets.chart import Chart, ChartRecord, Series
+from widgets.facts import Fact, Facts
+from widgets.regeneration.detail import detail_lines
 from widgets.regeneration.pane import eta_words
 
+CHART_LINES = 9
 
-def at_once(run: Regeneration) -> str:
+
+def at_once(row: RegenerationRow) -> str:
     """How many requests a run sends at once, in words."""
-    return figures.count(run.concurrency) if run.concurrency else "as many as pay"
+    run: Regeneration = row.run
+    if row.detail is None or run.state != "running":
+        return f"{figures.count(run.concurrency)} at once" if run.concurrency else "as many at once as pay"
+    return f"{figures.count(row.detail.concurrency)} at once on all servers (c changes it)"
 
 
 class RegenerationScreen(ChartedScreen):
-    """Tokens a second over time."""
+    """Facts above; what the worker told of its parts scrolls, with tokens a second below."""
 
     TITLE_TEXT = "Regeneration"
     BELONGS_TO = "Regen"
-    PLACES = ("regenerations", "charts", "details")
+    PLACES = ("regenerations", "regeneration", "charts", "details")
     TOPICS = frozenset({"regenerations"})
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations"), *bindings("regeneration")]
+    DEFAULT_CSS = """
+    RegenerationScreen {
+        & VerticalScroll { height: 1fr; border-top: solid $panel-lighten-1; scrollbar-size-vertical: 1; }
+        & Static { height: auto; }
+        & Chart { height: 9; min-height: 9; }
+    }
+    """
 
     def __init__(self, row: RegenerationRow) -> None:
         super().__init__()
         self.row = row
+
+    def compose_body(self) -> ComposeResult:
+        """Facts, the parts, the chart."""
+        yield Facts(id="facts")
+        with VerticalScroll(id="scroll"):
+            yield Static("", id="parts", markup=False)
+            yield Chart(id="chart")
+
+    def on_mount(self) -> None:
+        """The keys scroll."""
+        super().on_mount()
+        self.query_one(VerticalScroll).focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lines are as long as there is room."""
+        super().on_resize(event)
+        self.call_after_refresh(self.show_facts)
 
     def title_text(self) -> str:
         """Its name."""
@@ -46,27 +89,38 @@ class RegenerationScreen(ChartedScreen):
         self.row = next((row for row in record if row.run.id == self.row.run.id), self.row)
         self.show_facts()
 
+    def show_facts(self) -> None:
+        """Facts and parts anew; the chart takes what room is left."""
+        super().show_facts()
+        lines = detail_lines(self.row, FAILURE_REMEDIES, max(40, self.size.width - 2))
+        self.query_one("#parts", Static).update(Content("\n").join(lines))
+        room = self.query_one(VerticalScroll).size.height - len(lines)
+        self.query_one(Chart).styles.height = max(CHART_LINES, room)
+
     def facts(self) -> tuple[Fact, ...]:
         """What it asks and how it goes."""
         run, progress = self.row.run, self.row.progress
+        sampling = "  ".join(f"{key}={value}" for key, value in run.sampling.items())
         facts: list[Fact] = [
             ("state", plain_line(f"{run.state}  {run.message}")),
-            ("asks", plain_line(f"{run.model or figures.ABSENT} at {run.server_url}, {at_once(run)} at once")),
+            ("asks", plain_line(f"{run.model or figures.ABSENT}  {at_once(self.row)}  {sampling}")),
             ("inputs", plain_line(", ".join(run.inputs))),
-            ("sampling", plain_line("  ".join(f"{key}={value}" for key, value in run.sampling.items()))),
             ("run folder", plain_line(run.run_folder)),
         ]
         if progress is None:
             return tuple(facts)
         done = f"{figures.count(progress.done)} of {figures.count(run.total)}"
         rest = f"{figures.count(progress.in_flight)} in flight, {figures.count(run.rejected)} input records rejected"
-        facts.append(("done", f"{done}, {rest}"))
-        speed = f"{figures.rate(progress.tokens_per_s_now)} now, {figures.rate(progress.tokens_per_s_overall)} overall"
+        facts.append(("done", f"{done}, {figures.count(progress.failed)} failed, {rest}"))
+        speed = (
+            f"{figures.rate(progress.tokens_per_s_now)} now, {figures.rate(progress.tokens_per_s_5m)} in 5 min, "
+            f"{figures.rate(progress.tokens_per_s_overall)} overall"
+        )
         facts.append(("speed", f"{speed}, {figures.count(progress.completion_tokens)} tokens in all"))
         if run.state == "running":
             facts.append(("time", f"{eta_words(progress)}; read {figures.age(time.time() - progress.taken_at)}"))
-        for kind, count in sorted(progress.failed_by_kind.items()):
-            facts.append(("failed", plain_line(f"! {figures.count(count)} {kind}: press f to ask them again")))
+            moved = self.row.detail.moved if self.row.detail else ""
+            facts.append(("why it moved", plain_line(moved or "it has not, in the last ten minutes")))
         return tuple(facts)
 
     def read_chart(self, database: sqlite3.Connection, span_s: float, now: float, name: str) -> ChartRecord:
@@ -86,3 +140,15 @@ class RegenerationScreen(ChartedScreen):
     def action_retry_failed(self) -> None:
         """Ask its failed samples again."""
         retry_failed(self.console, self.row)
+
+    def action_set_concurrency(self) -> None:
+        """Another number of requests at once."""
+        set_concurrency(self.console, self.row)
+
+    def action_add_server(self) -> None:
+        """Ask another server too."""
+        add_server(self.console, self.row)
+
+    def action_remove_server(self) -> None:
+        """Ask a server nothing more."""
+        remove_server(self.console, self.row)
