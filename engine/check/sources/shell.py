@@ -163,7 +163,9 @@ class _Follower(ControlFlow):
             prefix[assigned[0]] = assigned[1].characters
 
     def started(self, words: list[Text], prefix: dict[str, str]) -> None:
-        """Take up one command whose words are expanded."""
+        """Take up one command whose words are expanded; `ENTRYPOINT []` has none."""
+        if not words:
+            return
         first = words[0].characters
         if first in self._functions:
             self._call(first, words[1:])
