@@ -77,6 +77,16 @@ def state_folder() -> StateFolder:
     return StateFolder(path=local, notice=notice)
 
 
+def shared_runs_path(folder: StateFolder, chosen: str | None) -> Path:
+    """Where run folders lie that other hosts have to see: the chosen folder, else the account's own state folder where
+    that is on a network file system (the state itself then lies elsewhere), else among all others.
+    """
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    wanted = _wanted()
+    return wanted / "runs" if is_network(file_system_type(wanted)) else folder.runs_path
+
+
 def make_private(path: Path) -> Path:
     """Make a folder that only its owner can enter, or check that it is one; group and other rights are taken away.
 

@@ -33,11 +33,20 @@ class Watching(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The URL of a server that wants an API key, to the name of the secret or environment variable that holds it."""
 
 
+class Clusters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where jobs on clusters find their files."""
+
+    shared_folder: str | None = None
+    """Holds the run folders of jobs on Slurm; every node sees it under this path. Without it: the account's state
+    folder where that is on a network file system, else this host's own."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; an empty one gives these defaults."""
 
     notify: Notifications = Notifications()
     watch: Watching = Watching()
+    clusters: Clusters = Clusters()
     interpreters: dict[str, str] = {}
     """A package (`sglang`, `specforge`) to the Python, or the virtual environment, that has it."""
 

@@ -8,6 +8,7 @@ import msgspec
 from engine.commands import Handler, Request
 from engine.context import Refusal
 from engine.jobs.backends.launch_checks import target_of
+from engine.jobs.backends.run_folders import holds_many, runs_path_of
 from engine.jobs.follow_up import new_folder_name, next_try
 from engine.jobs.launch_checks import check_launch
 from state.job_queue import pause_queue, resume_queue
@@ -72,7 +73,7 @@ def launch(request: Request) -> dict[str, Any]:
             backend=target.backend,
             backend_address=target.address,
         ),
-        Path(wanted.run_folder) if wanted.run_folder else request.context.folder.runs_path,
+        Path(wanted.run_folder) if wanted.run_folder else runs_path_of(target, request.context.folder),
     )
 
 
@@ -116,7 +117,7 @@ JOB_HANDLERS: dict[str, Handler] = {
 def _queue(request: Request, job: Job, parent: Path) -> dict[str, Any]:
     if not parent.is_absolute():
         raise Refusal(f"the run folder {parent} is not an absolute path", "give it from / on")
-    if parent != request.context.folder.runs_path:
+    if not holds_many(parent, request.context.folder):
         for other in open_jobs(request.database):
             if Path(other.run_folder).parent == parent:
                 raise Refusal(f"job {other.id} works in {parent}", f"stop it first: alula jobs stop {other.id}")

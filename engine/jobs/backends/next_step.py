@@ -24,6 +24,8 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Written by the job itself as its last act, where it shares a disk with the engine."""
     submitted: bool = False
     """The job has been handed over before, by this engine or an earlier one."""
+    attempted: bool = False
+    """A submission has been begun; whether it got through may not be known."""
     may_submit: bool = True
     """No submission is on its way."""
     told: bool = False
@@ -51,6 +53,8 @@ def next_cluster_step(job: Job, facts: ClusterFacts) -> ClusterStep:
     if facts.end is not None and (facts.sighting is None or facts.sighting.phase == "ended"):
         return _end(job, facts.sighting, facts.end)
     if facts.unreachable is not None:
+        if job.stop_requested_at is not None and not (facts.attempted or facts.submitted):
+            return _never_submitted()
         return ClusterStep(do="hold", reason=facts.unreachable)
     if facts.sighting is None:
         return _unknown(job, facts)
@@ -72,8 +76,12 @@ def _unknown(job: Job, facts: ClusterFacts) -> ClusterStep:
         reason = f"{job.backend} no longer knows it ({job.backend_id or 'no id'}), and it left no record of its end"
         return ClusterStep(do="end", state="lost", reason=reason)
     if job.stop_requested_at is not None:
-        return ClusterStep(do="end", state="stopped", reason="stopped before it was submitted")
+        return _never_submitted()
     return ClusterStep(do="submit")
+
+
+def _never_submitted() -> ClusterStep:
+    return ClusterStep(do="end", state="stopped", reason="stopped before it was submitted")
 
 
 def _stop(job: Job, facts: ClusterFacts) -> ClusterStep:

@@ -102,6 +102,7 @@ class ClusterWatch:
             unreachable=unreachable,
             end=_shell_end(read(folder.exit, ExitFile)),
             submitted=job.backend_id is not None or self.cluster.has_begun(job),
+            attempted=_attempt(job).exists(),
             may_submit=sighting is not None or unreachable is not None or await self.cluster.may_submit(job),
             told=job.id in self._told,
             forced_at=self._forced.get(job.id),
@@ -124,6 +125,7 @@ class ClusterWatch:
 
     async def _submit(self, job: Job) -> None:
         try:
+            _note_attempt(job)
             backend_id = await self.cluster.submit(submission_of(job, self._context.folder.secrets_path))
         except (Refused, LookupError) as error:
             record_end(self._database, job, None, "failed", plain_line(str(error.args[0]), 600))
@@ -159,6 +161,17 @@ class ClusterWatch:
             self._database, msgspec.structs.replace(job, started_at=started_at), end, step.state, step.reason
         )  # fmt: skip
         self._context.jobs_changed.set()
+
+
+def _attempt(job: Job) -> Path:
+    """A file that is made before the first submission."""
+    return Path(job.run_folder) / "submission"
+
+
+def _note_attempt(job: Job) -> None:
+    path = _attempt(job)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)
 
 
 def _moves(job: Job, now: float) -> bool:
