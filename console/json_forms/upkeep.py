@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from console.demo.campaign import Summary
+from console.demo.report import Report
 from console.json_forms.common import Forms
 from state.records.engine import Engine, EnginePart
 from state.salvage import DatabaseCheck, TableCheck
@@ -91,7 +91,7 @@ FORMS: Forms = {
     "db path": {"": DatabasePath},
     "db prune": {"": Pruned},
     "db recover": {"": Recovered},
-    "demo": {"": Summary},
+    "demo": {"": Report},
     "engine install": {"": Unit},
     "engine record": {"": Recording},
     "engine start": {"": Started},

@@ -116,7 +116,8 @@ class Specification(Part, frozen=True, kw_only=True):
     draft: DraftPart | None = None
     data: DataPart
     regenerate: RegeneratePart = RegeneratePart()
-    train: TrainPart | None = TrainPart()
+    train: TrainPart | None = None
+    """Without this table nothing is trained: the present draft is measured, and the data made ready."""
     bench: BenchPart
     limits: LimitsPart = LimitsPart()
     forecast: ForecastPart = ForecastPart()

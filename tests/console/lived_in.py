@@ -66,6 +66,16 @@ class LivedIn:
         return write_plan(self.folder, PLAN)
 
     @cached_property
+    def campaign(self) -> Path:
+        """One whose first step, a server, is never ready."""
+        path = self.folder / "campaign.toml"
+        path.write_text(
+            f'name = "lived"\n[target]\nmodel = "{self.target}"\ncommand = ["sh", "-c", "sleep 60"]\n'
+            f'[data]\nprompts = ["{self.prompts}"]\n[bench]\nprompts = "{self.prompts}"\n'
+        )
+        return path
+
+    @cached_property
     def launch(self) -> Path:
         path = self.folder / "launch.sh"
         path.write_text(f"python -m sglang.launch_server --model-path {self.target} --port 30000\n")

@@ -1,4 +1,4 @@
-"""The whole demonstration, as a stranger runs it."""
+"""The whole demonstration in small, as a stranger runs it who has no torch."""
 
 import json
 import os
@@ -6,21 +6,41 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
-def test_shows_the_fault_the_fix_and_a_complete_regeneration(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "console", "demo", "--json"],
-        env=environment,
+
+def run_demo(folder: Path, limit_s: float, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "console", "demo", "--small", "--json", *words],
+        env={**os.environ, "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=limit_s,
     )
+
+
+@pytest.mark.timeout(240)
+def test_fault_fix_and_campaign_end_in_a_report(tmp_path: Path) -> None:
+    done = run_demo(tmp_path, 220)
     assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["accept_length_eagle"] < 1.05
-    assert summary["accept_length_eagle3"] > 1.6
-    assert summary["finding"] == "eagle-flag-on-eagle3-draft"
-    assert (summary["answered"], summary["failed"]) == (300, 0)
+    report = json.loads(done.stdout)
+    assert report["accept_length_eagle"] < 1.2 < 1.5 < report["accept_length_eagle3"]
+    assert report["finding"] == "eagle-flag-on-eagle3-draft"
+    assert report["answered"] > 80 and report["failed"] == 0
+    names = [one["name"] for one in report["configurations"]]
+    assert {"before: eagle-flag-s3", "before: present-s3"} <= set(names)
+    assert report["forecast"]["points"] and report["outlook"] and report["proposal"]
     assert list(tmp_path.iterdir()) == [], "the state folder is thrown away"
+
+
+@pytest.mark.train
+@pytest.mark.timeout(600)
+def test_the_trained_draft_beats_the_untrained_one_and_the_wrong_flag(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = run_demo(tmp_path, 580)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["trained"] is True
+    assert report["trained_accept_length"] > report["untrained_accept_length"] + 0.05
+    assert report["forecast"].get("source") == "measured" or "refused" in report["forecast"]
