@@ -21,10 +21,10 @@ def read_ends(path: Path, head_bytes: int = MAX_BYTES, tail_bytes: int = MAX_BYT
     """The beginning and the end of a file that may be long (a log); raises `SourceUnreadable`."""
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(head_bytes)
+        data = _bytes(file, head_bytes, path)
         if size > head_bytes:
             file.seek(max(head_bytes, size - tail_bytes))
-            data += b"\n" + file.read(tail_bytes)
+            data += b"\n" + _bytes(file, tail_bytes, path)
     return decode(data, str(path))
 
 
@@ -53,10 +53,17 @@ def decode(data: bytes, name: str) -> str:
 def _read(path: Path) -> bytes:
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(MAX_BYTES + 1)
+        data = _bytes(file, MAX_BYTES + 1, path)
     if len(data) > MAX_BYTES:
         raise SourceUnreadable(_too_large(str(max(size, len(data)))), Place(str(path)))
     return data
+
+
+def _bytes(file: BinaryIO, size: int, path: Path) -> bytes:
+    try:
+        return file.read(size)
+    except OSError as error:  # a damaged disk, a mount that has gone, /proc
+        raise SourceUnreadable(f"cannot be read: {error.strerror}", Place(str(path))) from None
 
 
 def _opened(path: Path) -> BinaryIO:

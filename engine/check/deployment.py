@@ -12,7 +12,7 @@ from engine.check.flags.reading import live_arguments, read_arguments
 from engine.check.flags.release import Release, choose_release, installed_release
 from engine.check.flags.vllm import read_vllm_arguments
 from engine.check.live import release_of
-from engine.check.mounts import host_path
+from engine.check.paths import host_path, is_file, is_folder
 from engine.check.records import (
     Argument,
     Benchmark,
@@ -58,7 +58,7 @@ def search_folders(launch: Launch | None) -> list[Path]:
         return [Path.cwd()]
     source = Path(launch.place.source)
     folders = [Path(launch.working_folder)] if launch.working_folder else []
-    return [*folders, *([source.parent] if source.is_file() else []), Path.cwd()]
+    return [*folders, *([source.parent] if is_file(source) else []), Path.cwd()]
 
 
 def _hints(launch: Launch | None) -> tuple[str | None, ...]:
@@ -132,7 +132,7 @@ def _model(reference: Any, role: Role, revision: Any, launch: Launch | None) -> 
     found = host_path(reference, launch.mounts if launch is not None else ())
     named = revision if isinstance(revision, str) else None
     for folder in folders:
-        if not Path(found).is_absolute() and (folder / found).is_dir():
+        if not Path(found).is_absolute() and is_folder(folder / found):
             return _named(read_model(found, role, named, folder), reference)
     return _named(read_model(found, role, named, folders[0]), reference)
 

@@ -14,7 +14,7 @@ from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
 from engine.check.flags.release import version_key
 from engine.check.flags.table import Flag, FlagTable
-from engine.check.mounts import host_path
+from engine.check.paths import exists, host_path
 from engine.check.records import Argument, FlagProblem, Place
 
 CHECKS_ACTIONS_SINCE = version_key("0.5.8")
@@ -61,7 +61,7 @@ def merge(
     if named.unresolved:
         return Merged(rest)
     path = found_file(host_path(named.text, mounts), folders)
-    if elsewhere and not path.exists():
+    if elsewhere and not exists(path):
         return _out_of_reach(named, rest)
     try:
         return _with_file(path, rest, table)
@@ -104,7 +104,7 @@ def unread_problem(arguments: Sequence[Argument], table: FlagTable) -> FlagProbl
 def found_file(name: str, folders: Sequence[Path]) -> Path:
     """The first folder's file that exists; the first candidate where none does."""
     candidates = [folder / name for folder in folders] or [Path(name)]
-    return next((path for path in candidates if path.exists()), candidates[0])
+    return next((path for path in candidates if exists(path)), candidates[0])
 
 
 def _with_file(path: Path, rest: tuple[Argument, ...], table: FlagTable) -> Merged:

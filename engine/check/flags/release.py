@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from engine.check.flags.table import tables
+from engine.check.paths import exists
 
 VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[.-]?(?:post|rc|dev)\d+)?")
 
@@ -47,7 +48,7 @@ def choose_release(*named: str | None) -> Release:
 def installed_release(interpreter: str) -> str | None:
     """The SGLang release installed for a Python interpreter of this machine, found by path; nothing is run."""
     path = Path(interpreter)
-    if not path.is_absolute() or not path.exists():
+    if not path.is_absolute() or not exists(path):
         return None
     folders = [path.parent.parent, path.resolve().parent.parent]
     for folder in folders:

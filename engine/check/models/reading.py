@@ -9,6 +9,7 @@ from engine.check.models.json_files import Unreadable, read_json_object
 from engine.check.models.locating import locate
 from engine.check.models.safetensors_files import read_header, read_index, read_integers
 from engine.check.models.tokenizers import fingerprint
+from engine.check.paths import is_file
 from engine.check.records import Model, ModelProblem, Role, Tensor
 
 INTEGER_TENSORS = ("d2t", "t2d")
@@ -83,7 +84,7 @@ class _Reading:
             header = self.attempt(name, lambda name=name: read_header(self.folder / name), needed=True)  # type: ignore[misc]
             unreadable += header is None
             found.update(header or {})
-        if not names and any((self.folder / pickle).is_file() for pickle in PICKLES):
+        if not names and any(is_file(self.folder / pickle) for pickle in PICKLES):
             self._note("not_safetensors", str(PICKLES[0]), "pickled weights are not opened")
         if weight_map and not unreadable:
             self._compare_index(weight_map, found)
@@ -101,9 +102,9 @@ class _Reading:
         return found
 
     def _single_files(self) -> list[str]:
-        if (self.folder / "model.safetensors").is_file():
+        if is_file(self.folder / "model.safetensors"):
             return ["model.safetensors"]
-        return [path.name for path in self.folder.glob("*.safetensors") if path.is_file()][:MOST_LOOSE_FILES]
+        return [path.name for path in self.folder.glob("*.safetensors") if is_file(path)][:MOST_LOOSE_FILES]
 
     def _compare_index(self, weight_map: Mapping[str, str], found: Mapping[str, Tensor]) -> None:
         missing = [name for name, shard in weight_map.items() if name not in found or found[name].file != shard]

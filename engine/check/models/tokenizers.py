@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from engine.check.models.json_files import LARGEST_TOKENIZER, read_json_object
+from engine.check.paths import is_file
 
 VOCABULARY_DIGITS = 32
 """The first so many digits of a fingerprint stand for vocabulary and added tokens, the rest for how text is cut."""
@@ -18,7 +19,7 @@ def fingerprint(folder: Path) -> str | None:
         Unreadable: The tokenizer's file is damaged.
     """
     path = folder / "tokenizer.json"
-    if path.is_file():
+    if is_file(path):
         content = read_json_object(path, LARGEST_TOKENIZER)
         model = content.get("model")
         vocabulary = {"vocab": _part(model, "vocab"), "added": _added(content.get("added_tokens"))}
@@ -29,7 +30,7 @@ def fingerprint(folder: Path) -> str | None:
         }
         return _digest(vocabulary)[:VOCABULARY_DIGITS] + _digest(parts)[:VOCABULARY_DIGITS]
     for name in ("tokenizer.model", "tiktoken.model", "vocab.json"):
-        if (folder / name).is_file():
+        if is_file(folder / name):
             with (folder / name).open("rb") as stream:
                 import hashlib
 

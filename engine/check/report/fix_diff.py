@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from engine.check.paths import is_file
 from engine.check.records import Argument, Launch, ServerArguments
 from engine.check.report.command_change import (
     Change,
@@ -71,7 +72,7 @@ def _whole_command(one: Checked, launch: Launch, change: Change) -> str:
 
 def _edits(launch: Launch, change: Change, arguments: ServerArguments | None) -> list[Edit] | None:
     """Changes in place; `None` where a flag that must change does not stand in the source."""
-    if change.set_environment or change.drop_environment or not Path(launch.place.source).is_file():
+    if change.set_environment or change.drop_environment or not is_file(Path(launch.place.source)):
         return None
     lines = launch.source_text.split("\n")
     wanted = {setting_of(name, arguments): (name, value) for name, value in change.set_flags.items()}

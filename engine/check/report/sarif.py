@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from engine.check.paths import is_file
 from engine.check.records import Finding, Place, Severity
 from engine.check.report.result import Checked, Outcome, Unchecked
 from state.version import VERSION
@@ -58,7 +59,7 @@ def _result(one: Checked, finding: Finding, rule_index: int) -> dict[str, Any]:
 
 def _location(place: Place) -> dict[str, Any] | None:
     """A place in a file; `None` for a process or a URL, which SARIF cannot point into."""
-    if "://" in place.source or not Path(place.source).is_file():
+    if "://" in place.source or not is_file(Path(place.source)):
         return None
     physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.source)}}
     if place.line is not None:

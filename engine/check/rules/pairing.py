@@ -5,6 +5,7 @@ from pathlib import Path
 
 from engine.check.facts.classes import BUNDLED_MTP, RENAMED_MTP, model_classes
 from engine.check.facts.deployment import Facts
+from engine.check.paths import is_file
 from engine.check.records import Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
@@ -139,7 +140,7 @@ def _bundles_mtp(facts: Facts) -> bool:
 def _bundles_dspark(facts: Facts) -> bool:
     """By a key of the target's config, or a `dspark` folder in its checkpoint (sglang 0.5.23, dspark_config.py)."""
     folder = facts.deployment.target.folder if facts.deployment.target is not None else None
-    beside = folder is not None and (Path(folder) / "dspark" / "config.json").is_file()
+    beside = folder is not None and is_file(Path(folder) / "dspark" / "config.json")
     configs = (facts.target.config, facts.deployment.target.config or {} if facts.deployment.target else {})
     return beside or any(config.get(key) is not None for config in configs for key in DSPARK_KEYS)
 

@@ -9,6 +9,7 @@ import msgspec
 from engine.check.bounded_file import read_text
 from engine.check.bounded_yaml import MAX_NODES, Node, child, documents, entries, items, place_of, scalar
 from engine.check.errors import SourceUnreadable
+from engine.check.paths import is_file
 from engine.check.records import Launch
 from engine.check.sources.containers import VLLM_IMAGE, bind, release_in
 from engine.check.sources.invocation import launches_in
@@ -60,7 +61,7 @@ def _environment_beside(folder: Path | None) -> Mapping[str, str]:
 
 def _read_environment(path: Path) -> Mapping[str, str]:
     try:
-        return environment_file(read_text(path)) if path.is_file() else {}
+        return environment_file(read_text(path)) if is_file(path) else {}
     except (SourceUnreadable, OSError):
         return {}
 

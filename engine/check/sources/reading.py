@@ -8,6 +8,7 @@ import msgspec
 
 from engine.check.bounded_file import MAX_BYTES, read_ends, read_stream, read_text
 from engine.check.errors import SourceUnreadable
+from engine.check.paths import is_file
 from engine.check.records import Argument, Benchmark, Launch, LiveServer, Place
 from engine.check.sources.text import SourceText
 
@@ -101,7 +102,7 @@ def _is_yaml(text: str, name: str) -> bool:
 def _is_long_log(path: Path) -> bool:
     """A file over the limit may still be a log, of which both ends are read."""
     try:
-        if not path.is_file() or path.stat().st_size <= MAX_BYTES:
+        if not is_file(path) or path.stat().st_size <= MAX_BYTES:
             return False
     except OSError:
         return False

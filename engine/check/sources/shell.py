@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
+from engine.check.paths import is_file
 from engine.check.records import Place
 from engine.check.sources.shell_control import ControlFlow
 from engine.check.sources.shell_expansion import Value, typed
@@ -239,7 +240,7 @@ class _Follower(ControlFlow):
     def _include(self, name: str) -> None:
         """Follow a sourced file that lies on this machine."""
         folders = [folder for folder in (self._state.folder, self._folder) if folder is not None]
-        path = next((found for folder in folders if (found := Path(folder) / name).is_file()), None)
+        path = next((found for folder in folders if is_file(found := Path(folder) / name)), None)
         if path is None or self._depth >= MAX_DEPTH - 8:
             return
         inner = _Follower(SourceText(str(path), read_text(path)), self._state, path.parent)

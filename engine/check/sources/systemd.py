@@ -7,6 +7,7 @@ import msgspec
 
 from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
+from engine.check.paths import is_file
 from engine.check.records import Launch
 from engine.check.sources.containers import bind, release_in
 from engine.check.sources.invocation import launches_in
@@ -136,7 +137,7 @@ def _assignments(value: str) -> dict[str, str]:
 
 def _environment_file(name: str) -> dict[str, str]:
     path = Path(name.lstrip("-"))
-    if not path.is_file():
+    if not is_file(path):
         return {}
     try:
         return environment_file(read_text(path))
