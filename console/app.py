@@ -87,6 +87,8 @@ class Console(App[None]):
         self.records[event.topic] = event.record
         if event.topic == "alerts" and known is not None:
             self._call_out(known, event.record)
+        if not self.screen_stack:
+            return  # the console is being left
         if not self.held and isinstance(self.screen, FrameScreen):
             self.screen.fresh(event.topic, event.record)
             if time.monotonic() >= self._ages_due - AGE_S / 2:

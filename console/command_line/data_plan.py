@@ -38,6 +38,17 @@ from console.command_line.live_view import to_json
 @click.option("--benchmark", "benchmarks", multiple=True, help="Benchmark in use: a file, or a name such as humaneval.")
 @click.option("--seed", default=0, show_default=True, help="Of the mix.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--document",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PLAN",
+    help="Write train_plan_vN.md about this plan beside it, and nothing else.",
+)
+@click.option("--tokens-per-s", type=click.FloatRange(0, min_open=True), help="For the document: speed of the target.")
+@click.option("--answer-tokens", type=click.FloatRange(0, min_open=True), help="For the document: of an answer.")
+@click.option("--gpus", type=click.IntRange(1), help="For the document: GPUs of the target.")
+@click.option("--price", type=click.FloatRange(0), help="For the document: of a GPU hour.")
+@click.option("--currency", default="", help="Of the price.")
 @json_option
 def write_plan(
     table: Path | None,
@@ -52,12 +63,29 @@ def write_plan(
     benchmarks: tuple[str, ...],
     seed: int,
     force: bool,
+    document: Path | None,
+    tokens_per_s: float | None,
+    answer_tokens: float | None,
+    gpus: int | None,
+    price: float | None,
+    currency: str,
     as_json: bool,
 ) -> None:
     """Write a plan for a campaign's data. Sets that are benchmarks, or not kept, are left out.
 
+    With --document it tells about a plan that is there: what, why, counts, times and costs, from the recorded state.
+    Each document has its own number; none is written over.
+
     Example: alula data plan --present 8800 --times 10 --benchmark humaneval --tokenizer /models/target
+
+    Example: alula data plan --document plan.toml --gpus 8 --price 2.5 --currency USD
     """
+    if document is not None:
+        from console.command_line.data_document import write_page
+
+        told = (tokens_per_s, answer_tokens, gpus, price, currency)
+        write_page(document, *told, as_json=as_json)
+        return
     from engine.data.discovery.table import TableError, read_table
     from engine.data.plan.reading import parse_plan
     from engine.data.plan.records import PlanError, Target

@@ -96,6 +96,20 @@ class DataShare(msgspec.Struct, frozen=True):
     taken: int | None = None
 
 
+class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A source's part of a plan, before anything is read."""
+
+    name: str
+    domain: str
+    read_from: str
+    records: int | None
+    """Of the mix; `None` where all are taken."""
+    share: float | None
+    """Of the total, 0 to 1; `None` where the plan has none."""
+    by: str
+    """`weight`, `quota` or `all`."""
+
+
 class DataPreparation(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a plan."""
 
@@ -117,3 +131,26 @@ class DataPreparation(msgspec.Struct, frozen=True, kw_only=True):
     shares: tuple[DataShare, ...] = ()
     manifest: dict[str, Any] = {}
     """What a plan document tells of it; the whole manifest lies in the output folder."""
+
+
+class DataSample(msgspec.Struct, frozen=True):
+    """A record to look at; all of its texts come from outside."""
+
+    verdict: str
+    """`kept`, or the reason for leaving it out."""
+    place: str
+    """Its id, or its source and row."""
+    message: str
+    text: str
+
+
+class SearchRow(msgspec.Struct, frozen=True):
+    """A search with its scouts, and the job that it runs as."""
+
+    search: DataSearch
+    scouts: tuple[ScoutProgress, ...] = ()
+    job_id: int | None = None
+
+
+DataWork = SearchRow | DataPreparation
+"""What the screen of training data lists."""

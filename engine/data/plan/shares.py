@@ -31,12 +31,12 @@ def _poured(total: int, weights: dict[str, float], available: Mapping[str, int])
     left, still = total, {name: weight for name, weight in weights.items() if weight > 0 and available[name] > 0}
     while left > 0 and still:
         full = {}
-        for name, part in _parts(left, still).items():
+        for name, part in parts_by_weight(left, still).items():
             room = available[name] - taken[name]
             if part >= room:
                 full[name] = room
         if not full:
-            for name, part in _parts(left, still).items():
+            for name, part in parts_by_weight(left, still).items():
                 taken[name] += part
             return taken
         for name, room in full.items():
@@ -46,7 +46,7 @@ def _poured(total: int, weights: dict[str, float], available: Mapping[str, int])
     return taken
 
 
-def _parts(total: int, weights: Mapping[str, float]) -> dict[str, int]:
+def parts_by_weight(total: int, weights: Mapping[str, float]) -> dict[str, int]:
     """The total in whole parts by weight; what rounding leaves goes to the largest remainders."""
     whole = sum(weights.values())
     exact = {name: total * weight / whole for name, weight in weights.items()}

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from engine.data.catalogue.benchmarks import benchmark_of
-from engine.data.plan.records import Decontamination, Plan, PlanSource, Target
+from engine.data.plan.reading import parse_plan
+from engine.data.plan.records import Decontamination, Plan, PlanError, PlanSource, Target
+from engine.data.prepare.parts import write_whole
 from engine.data.records import Mapping
 from state.records.data import DataSet
 
@@ -78,6 +81,23 @@ def plan_text(plan: Plan, file: str) -> str:
     told = {key: whole[key] for key in (*order, "source") if key in whole}
     told.setdefault("seed", plan.seed)
     return _HEAD.format(file=file) + tomli_w.dumps(told, multiline_strings=False)
+
+
+def save_plan(plan: Plan, path: Path) -> None:
+    """Write a plan whole or not at all; an earlier file is kept as `NAME.toml.before`.
+
+    Raises:
+        PlanError: The plan holds a mistake, or the file cannot be written.
+    """
+    text = plan_text(plan, path.name)
+    parse_plan(text, path.name)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            path.replace(path.with_name(f"{path.name}.before"))
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise PlanError(f"cannot write {path}: {error.strerror}", "see the folder's rights and space") from error
 
 
 def _with_defaults(table: msgspec.Struct) -> dict[str, object]:

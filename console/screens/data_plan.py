@@ -1,0 +1,198 @@
+"""Plan editor: each source's share as a bar that keys make longer and shorter."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import BindingType
+
+from console.actions import bindings
+from console.screens.data_actions import prepare
+from console.screens.listing import ListingScreen
+from engine.data.plan.editing import parts_of_plan, share_of, with_share, with_total, without
+from engine.data.plan.reading import parse_plan
+from engine.data.plan.records import Plan, PlanError, Target
+from state.outside_text import plain_line
+from state.records.data import DataSet, PlanPart
+from widgets import figures
+from widgets.data.plan import PLAN_COLUMNS
+from widgets.table import Table
+
+if TYPE_CHECKING:
+    from console.app import Console
+
+STEP = 0.01
+
+
+class PlanScreen(ListingScreen):
+    """Changes a plan in memory; nothing is written before it is saved."""
+
+    TITLE_TEXT = "Plan"
+    BELONGS_TO = "Data"
+    PLACES = ("data plan", "lists", "details")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("data plan"), *bindings("details")]
+
+    def __init__(self, plan: Plan, path: Path, *, saved: bool) -> None:
+        super().__init__()
+        self.plan = plan
+        self.path = path
+        self.saved = saved
+
+    def title_text(self) -> str:
+        """Name, total, and whether it is saved."""
+        total = "all records" if self.plan.total is None else f"{figures.count(self.plan.total)} records"
+        mark = "" if self.saved else "  NOT SAVED: ^s"
+        return plain_line(f"Plan {self.plan.name}: {total}{mark}  {self.path}", 200)
+
+    def make_table(self) -> Table[Any]:
+        """A row for each source."""
+        return Table(PLAN_COLUMNS, key=lambda row: row.name, empty="The plan has no source.", id="table")
+
+    def on_mount(self) -> None:
+        """Show it."""
+        super().on_mount()
+        self._show()
+
+    def action_longer(self, steps: int = 1) -> None:
+        """Give the source under the cursor more of the total; the others give it, by their own shares."""
+        self._change_share(steps * STEP)
+
+    def action_shorter(self) -> None:
+        """Give it less."""
+        self._change_share(-STEP)
+
+    def action_set_total(self) -> None:
+        """Ask for the number of records."""
+        from console.screens.text_question import TextQuestion
+
+        def answered(text: str | None) -> None:
+            if text is None:
+                return
+            digits = text.replace(" ", "").replace(",", "").replace(figures.THIN_SPACE, "")
+            if digits and (not digits.isdecimal() or int(digits) < 1):
+                self.notify(f"{plain_line(text, 40)} is no number of records", severity="error", markup=False)
+                return
+            self._change(with_total(self.plan, int(digits) if digits else None))
+
+        shown = "" if self.plan.total is None else str(self.plan.total)
+        self.app.push_screen(TextQuestion("Records of the mix; nothing: take all", shown), answered)
+
+    def action_drop_source(self) -> None:
+        """Leave the source under the cursor out."""
+        if (row := self.table.selected) is not None:
+            self._change(without(self.plan, row.name))
+
+    def action_save_plan(self) -> None:
+        """Write it."""
+        if self._save():
+            self.notify(plain_line(f"written: {self.path}", 200), markup=False)
+
+    def action_run_plan(self) -> None:
+        """Save it, say what will happen, ask once, and have the engine run it."""
+        from widgets.confirmation import Confirmation
+
+        if not self.saved and not self._save():
+            return
+        output = self.path.with_suffix("")
+        hub = [one.hub for one in self.plan.source if one.hub]
+        consequences = [
+            f"Reads {len(self.plan.source)} sources, {len(hub)} of them from the hub, as a job on this host.",
+            f"Writes shards and a manifest into {output}.",
+            "Stopped or killed, it goes on with the same bytes.",
+        ]
+
+        def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                prepare(self.console, self.path, output, self.plan.name)
+
+        self.app.push_screen(Confirmation(f"Prepare {self.plan.name}?", consequences, confirm="Prepare"), answered)
+
+    async def action_back(self) -> None:  # type: ignore[override]
+        """Close it; what is not saved is asked for once."""
+        if self.saved or self.query_one("#filter").display:
+            super().action_back()
+            return
+        from widgets.confirmation import Confirmation
+
+        def answered(confirmed: bool | None) -> None:
+            if confirmed:
+                self.app.pop_screen()
+
+        self.app.push_screen(
+            Confirmation("Leave without saving?", ["The changes are lost."], confirm="Leave", danger=True), answered
+        )
+
+    def _change_share(self, by: float) -> None:
+        row: PlanPart | None = self.table.selected
+        if row is None:
+            return
+        share = share_of(self.plan, row.name)
+        if self.plan.total is None:
+            self.notify("All records are taken. Give a total first: press T", markup=False)
+        elif share is None:
+            self.notify(f"{plain_line(row.name, 60)} has a quota in the file", markup=False)
+        else:
+            self._change(with_share(self.plan, row.name, share + by))
+
+    def _change(self, plan: Plan) -> None:
+        self.plan = plan
+        self.saved = False
+        self._show()
+
+    def _show(self) -> None:
+        self.table.show(parts_of_plan(self.plan))
+        self._show_title(self.console.records.get("engine"))
+
+    def _save(self) -> bool:
+        from engine.data.plan.writing import save_plan
+
+        try:
+            save_plan(self.plan, self.path)
+        except PlanError as error:
+            self.notify(plain_line(f"{error}. {error.remedy}", 400), severity="error", timeout=15, markup=False)
+            return False
+        self.saved = True
+        self._show()
+        return True
+
+
+def new_plan(console: "Console", sets: Sequence[DataSet], path: Path) -> None:
+    """Ask how many records, and open a plan of the sets that are kept."""
+    from console.screens.text_question import TextQuestion
+    from engine.data.plan.writing import plan_of
+
+    def answered(text: str | None) -> None:
+        if text is None:
+            return
+        total = int(text) if text.isdecimal() and int(text) > 0 else None
+        if text and total is None:
+            console.notify(f"{plain_line(text, 40)} is no number of records", severity="error", markup=False)
+            return
+        plan = plan_of(sets, name=path.stem, total=total, target=Target(), benchmarks=(), shares={})
+        console.push_screen(PlanScreen(plan, path, saved=False))
+
+    console.push_screen(TextQuestion("Records of the mix; nothing: take all", "88088"), answered)
+
+
+def choose_plan(console: "Console") -> None:
+    """Choose a file, and open it."""
+    from console.screens.file_choice import FileChoice
+
+    def chosen(path: Path | None) -> None:
+        if path is not None:
+            open_plan(console, path)
+
+    console.push_screen(FileChoice(Path.cwd()), chosen)
+
+
+def open_plan(console: "Console", path: Path) -> None:
+    """Read a plan and open it, or say what is wrong with it."""
+    try:
+        plan = parse_plan(path.read_text(encoding="utf-8"), path.name)
+    except PlanError as error:
+        console.notify(plain_line(f"{error}. {error.remedy}", 400), severity="error", timeout=15, markup=False)
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        console.notify(plain_line(f"cannot read {path}: {error}", 400), severity="error", markup=False)
+        return
+    console.push_screen(PlanScreen(plan, path, saved=True))

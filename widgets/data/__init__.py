@@ -1,0 +1,1 @@
+"""Widgets for training data: searches, plans, preparations."""
