@@ -55,7 +55,9 @@ def set_message(connection: sqlite3.Connection, run_id: int, message: str) -> No
 
 
 def write_progress(connection: sqlite3.Connection, progress: RegenerationProgress) -> None:
-    """Add progress, and thin what is old."""
+    """Add progress, and thin what is old. After a clock was set back, what it said of later times goes."""
+    later = "DELETE FROM regeneration_progress WHERE run_id = ? AND taken_at > ?"
+    connection.execute(later, [progress.run_id, progress.taken_at])
     rows.replace(connection, "regeneration_progress", progress)
     if int(progress.taken_at) % 60 == 0:
         for age_s, step in _THINNING:

@@ -1,5 +1,6 @@
 """Holds every server against the one that the run began with: a data set is of one target, answered in one way."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import msgspec
 from engine.regen.identity import Identity, differences
 
 FILE_NAME = "identity.json"
+log = logging.getLogger(__name__)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -26,6 +28,7 @@ class Guard:
         self._model = model
         self._allow_lossy = allow_lossy
         self.known = read_known(folder)
+        self._unsaved = False
 
     def problem(self, url: str, identity: Identity) -> str | None:
         """Why this server must not be asked for this run, or `None`. The first good one becomes the reference."""
@@ -41,15 +44,21 @@ class Guard:
         changed = differences(self.known.reference, identity)
         if changed:
             return f"{url} is not what the run began with: {'; '.join(changed)}"
-        if self.known.servers.get(url) != identity:
+        if self._unsaved or self.known.servers.get(url) != identity:
             self._keep(msgspec.structs.replace(self.known, servers={**self.known.servers, url: identity}))
         return None
 
     def _keep(self, known: Known) -> None:
         self.known = known
         part = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        part.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=2))
-        part.replace(self._path)
+        try:
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=2))
+            part.replace(self._path)
+            self._unsaved = False
+        except OSError as error:  # a full disk: the run waits for room with its answers, and this with it
+            if not self._unsaved:
+                log.error("cannot write %s: %s; trying again with the next look", self._path, error)
+            self._unsaved = True
 
 
 def read_known(folder: Path) -> Known | None:

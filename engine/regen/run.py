@@ -52,8 +52,8 @@ class Run:
         self.steering_problem = ""
         """Why the operator's newest wishes are not followed."""
         self._tokenizer = load_tokenizer(Path(plan.tokenizer)) if plan.tokenizer else None
-        guard = Guard(folder, plan.model, allow_lossy=plan.allow_lossy)
-        self.pool = Pool(guard, self._make_server, self.steering.concurrency)
+        self.guard = Guard(folder, plan.model, allow_lossy=plan.allow_lossy)
+        self.pool = Pool(self.guard, self._make_server, self.steering.concurrency)
         self._reader = Store(folder)
         self._writer = Store(folder)
         tallies = self._reader.source_tallies()

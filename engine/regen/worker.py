@@ -95,6 +95,10 @@ def work(folder: Path) -> int:
         return 2
     try:
         plan = read_plan(folder)
+    except PlanError as error:
+        reporter.state("failed", f"{error}; {error.remedy}")
+        return 2
+    try:
         reporter.no_alert(plan.name)
         _take_in(folder, plan, reporter)
         outcome = asyncio.run(_answer(folder, plan, reporter))
@@ -109,7 +113,8 @@ def work(folder: Path) -> int:
         reporter.state("failed", f"{error}; {error.remedy}")
         return 2
     except (sqlite3.Error, OSError, ValueError) as error:
-        reporter.state("failed", f"{type(error).__name__}: {error}")
+        remedy = f"mend it (is there room in {folder}?), then alula regen resume {plan.name}"
+        reporter.state("failed", f"{type(error).__name__}: {error}; {remedy}")
         return 2
     return 0
 

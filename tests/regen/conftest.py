@@ -35,6 +35,7 @@ class ScriptedServer:
         self.asked: Counter[str] = Counter()
         self.delay_s = 0.0
         self.url = ""
+        self.framework = ""
         self.info: dict[str, Any] = {}
         """What /server_info answers."""
         self.at_once = self.most_at_once = 0
@@ -42,7 +43,7 @@ class ScriptedServer:
         """More at once are turned away with 429."""
 
     async def models(self, request: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": self.model}]})
+        return web.json_response({"data": [{"id": self.model, "owned_by": self.framework}]})
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())

@@ -59,6 +59,30 @@ async def pour(request: web.Request) -> web.StreamResponse:
         await response.write(b"x" * 65536)
 
 
+async def promise_more(request: web.Request) -> web.StreamResponse:
+    """A length that the body never reaches, then the end."""
+    response = web.StreamResponse(headers={"Content-Length": "5000"})
+    await response.prepare(request)
+    await response.write(b'{"choices": [')
+    return await drop(request)
+
+
+async def stall(request: web.Request) -> web.StreamResponse:
+    """Half an answer, then nothing for ever."""
+    response = web.StreamResponse(headers={"Content-Length": "5000"})
+    await response.prepare(request)
+    await response.write(b'{"choices": [')
+    return await hang(request)
+
+
+async def understate(request: web.Request) -> web.StreamResponse:
+    """More than the length that was said."""
+    assert request.transport is not None
+    request.transport.write(b'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"choices": [{"message": 1}]}')
+    await asyncio.sleep(0.05)
+    return await drop(request)
+
+
 async def hang(request: web.Request) -> web.StreamResponse:
     await asyncio.Event().wait()
     return web.Response()
@@ -124,6 +148,9 @@ LASTING = {
     "connection_lost": drop,
     "timeout": hang,
 }
+LASTING_BY_OTHER_MEANS = {
+    "stalls in the middle": ("timeout", stall), "lies about length": ("connection_lost", promise_more),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", LASTING)
@@ -146,7 +173,20 @@ async def test_a_lasting_fault_is_one_failure_of_its_kind(
     assert server.asked["good"] == 1
 
 
+@pytest.mark.parametrize("how", LASTING_BY_OTHER_MEANS)
+async def test_a_lasting_fault_in_the_body_is_one_failure(how: str, tmp_path: Path, server: ScriptedServer) -> None:
+    kind, server.always["bad"] = LASTING_BY_OTHER_MEANS[how]
+    folder, plan = make_run(tmp_path, server.url, ["good", "bad"])
+    run = await work(folder, plan, limit_s=0.3)
+    assert (run.progress.done, run.progress.failed) == (1, {kind: 1})
+    store = Store(folder, read_only=True)
+    assert store.failures()[0][2] == "p1" and store.failures()[0][3]
+    store.close()
+
+
 PASSING = {
+    "promises more than it sends": promise_more,
+    "sends more than it promised": understate,
     "429": answers(429, Retry_After="0"),
     "500": answers(500),
     "503": answers(503),
@@ -167,6 +207,25 @@ async def test_a_passing_fault_is_tried_again(fault: str, tmp_path: Path, server
     run = await work(folder, plan)
     assert (run.progress.done, run.progress.failed) == (2, {})
     assert server.asked["shaky"] == 2
+
+
+async def test_the_answer_to_another_prompt_is_not_stored(tmp_path: Path, server: ScriptedServer) -> None:
+    server.framework = "sglang"
+    seen: list[str] = []
+
+    async def swapped(request: web.Request) -> web.StreamResponse:
+        rid = msgspec.json.decode(await request.read())["rid"]
+        seen.append(rid)
+        return web.json_response({**completion("of another prompt"), "id": f"{rid.rpartition('-')[0]}-999"})
+
+    server.faults["one"] = [swapped]
+    folder, plan = make_run(tmp_path, server.url, ["one", "two"])
+    run = await work(folder, plan)
+    assert (run.progress.done, len(seen), server.asked["one"]) == (2, 1, 2)
+    assert verify_run(folder, Path(export_run(folder, plan).file)).problems == ()
+    store = Store(folder, read_only=True)
+    assert all("another prompt" not in one.assistants[0].content for one in store.answers())
+    store.close()
 
 
 async def test_a_bomb_is_not_unpacked(tmp_path: Path, server: ScriptedServer) -> None:
