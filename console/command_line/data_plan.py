@@ -1,6 +1,7 @@
 """`alula data plan`: write a plan from the curated table of a search, or from the catalogue."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -64,12 +65,8 @@ def write_plan(
     seed: int,
     force: bool,
     document: Path | None,
-    tokens_per_s: float | None,
-    answer_tokens: float | None,
-    gpus: int | None,
-    price: float | None,
-    currency: str,
     as_json: bool,
+    **page: Any,
 ) -> None:
     """Write a plan for a campaign's data. Sets that are benchmarks, or not kept, are left out.
 
@@ -83,8 +80,7 @@ def write_plan(
     if document is not None:
         from console.command_line.data_document import write_page
 
-        told = (tokens_per_s, answer_tokens, gpus, price, currency)
-        write_page(document, *told, as_json=as_json)
+        write_page(document, **page, as_json=as_json)
         return
     from engine.data.discovery.table import TableError, read_table
     from engine.data.plan.reading import parse_plan

@@ -12,7 +12,7 @@ from console.screens.data_actions import go_on, stop_work
 from console.screens.listing import ListingScreen
 from state.outside_text import plain_line
 from state.records.data import DataSet, DataWork, SearchRow
-from widgets.data.columns import SCOUT_COLUMNS, SET_COLUMNS, progress_of
+from widgets.data.columns import SCOUT_COLUMNS, SET_COLUMNS
 from widgets.table import Table
 
 SCOUTS_FROM_LINES = 30
@@ -101,8 +101,7 @@ class SearchScreen(SetsScreen):
 
     def title_text(self) -> str:
         """Its name and how it stands."""
-        words = f"Search {self.row.search.name}: {self.row.search.state}, {progress_of(self.row)}"
-        return plain_line(f"{words}; {self.row.search.message}" if self.row.search.message else words, 160)
+        return plain_line(f"Search {self.row.search.name}: {self.row.search.state}", 100)
 
     def compose_body(self) -> ComposeResult:
         """The filter, scouts, the table."""
@@ -123,6 +122,8 @@ class SearchScreen(SetsScreen):
         found = (one for one in record if isinstance(one, SearchRow) and one.search.id == self.row.search.id)
         self.row = next(found, self.row)
         self.query_one("#scouts", Table).show(self.row.scouts)
+        if self.row.search.message and not self.sets():
+            self.table.empty = plain_line(f"{self.row.search.state}: {self.row.search.message}", 300)
         self.table.show(self.sets())
         self.set_class(bool(self.sets()) and self.size.height < SCOUTS_FROM_LINES, "brief")
         self._show_title(self.console.records.get("engine"))
