@@ -13,8 +13,14 @@ LONGEST_PAUSE_S = 600.0
 GONE_AFTER = 6
 """Questions in a row, of all scouts together, that nobody answered."""
 
+LARGEST_ANSWER = 64 << 20
+"""Bytes, unpacked. The longest list that is asked for has some hundred kilobytes."""
+LONGEST_ANSWER = 5
+"""Times the timeout of one read: so long may an answer take in all."""
+
 _NO_QUESTION = "/api/agent-harnesses"
-"""huggingface_hub 2.4.0 asks this by itself, once a day, and does without an answer (utils/_detect_agent.py)."""
+"""huggingface_hub 2.4.0 asks this once a day and does without an answer (utils/_detect_agent.py): it gets none."""
+_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
 _BUSY = (500, 502, 503, 504)
 
 
@@ -112,12 +118,13 @@ def _client(gate: Gate) -> "httpx2.Client":
     class GatedClient(httpx2.Client):
         def send(self, request: httpx2.Request, **settings: Any) -> httpx2.Response:
             if request.url.path == _NO_QUESTION:
-                return super().send(request, **settings)
+                return httpx2.Response(404, request=request)
+            limit_s, settings = gate.timeout_s * LONGEST_ANSWER, {**settings, "stream": True}
             why = ""
             for _ in range(gate.tries):
                 gate.wait()
                 try:
-                    response = super().send(request, **settings)
+                    response = _whole(super().send(request, **settings), limit_s)
                 except httpx2.TransportError as error:
                     gate.answered(well=False)
                     why = f"{type(error).__name__}: {error}"
@@ -134,6 +141,24 @@ def _client(gate: Gate) -> "httpx2.Client":
             raise HubGone(f"{request.url.host} cannot be asked: {why}")
 
     return GatedClient(follow_redirects=True, timeout=gate.timeout_s)
+
+
+def _whole(response: "httpx2.Response", limit_s: float) -> "httpx2.Response":
+    """The same answer, read to its end; a hub without end, or a mirror that is none, must not fill the memory."""
+    import httpx2
+
+    body, deadline = bytearray(), time.monotonic() + limit_s
+    try:
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > LARGEST_ANSWER or time.monotonic() > deadline:
+                raise httpx2.ReadError("the answer has no end", request=response.request)
+    except httpx2.DecodingError as error:
+        raise httpx2.ReadError(str(error), request=response.request) from error
+    finally:
+        response.close()
+    plain = [item for item in response.headers.multi_items() if item[0] not in _FRAMING]
+    return httpx2.Response(response.status_code, headers=plain, content=bytes(body), request=response.request)
 
 
 def retry_after_s(text: str | None) -> float:
