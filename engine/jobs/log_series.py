@@ -19,6 +19,8 @@ PIECE_BYTES = 1 << 20
 FIRST_BYTES = 256 << 20
 """Of a log that is opened first: what lies before is passed over. Alula's own logs are no longer than this."""
 LONGEST_LINE = 16 << 10
+MOST_BARS = 256
+"""Drawings of progress bars in a piece that are looked at."""
 _MARKS = re.compile(rb"(?:Decode|Prefill) batch|step \d+: \{|Eval - Step \d|%\|")
 """What a line holds that has figures; looking for it is faster than looking at lines."""
 
@@ -108,7 +110,7 @@ class LogMetrics:
         if self._mark is None:
             yield from (line for line in re.split(rb"[\r\n]+", text) if 0 < len(line) <= LONGEST_LINE)
             return
-        position = 0
+        position, stride = 0, len(text) // MOST_BARS
         while found := self._mark.search(text, position):
             lowest = max(position, found.start() - LONGEST_LINE)
             start = max(text.rfind(b"\n", lowest, found.start()), text.rfind(b"\r", lowest, found.start()), lowest - 1)
@@ -116,6 +118,8 @@ class LogMetrics:
             position = min(ends, default=len(text)) + 1
             if position - start <= LONGEST_LINE:
                 yield text[start + 1 : position - 1]
+            if found[0] == b"%|" and text[position - 1 : position] == b"\r":
+                position = _later_drawing(text, position, stride)
 
     def _growing(self, source: str, name: str, along: Axis) -> Growing | None:
         key = (source, name, along)
@@ -177,6 +181,13 @@ class LogMetricsReader:
         piece = _piece(self._log, self._offset)
         self._offset += len(piece)
         return piece
+
+
+def _later_drawing(text: bytes, position: int, stride: int) -> int:
+    """Of a bar that is drawn again and again within a line, not every drawing is looked at, but always the last one."""
+    end = text.find(b"\n", position)
+    last = text.rfind(b"\r", position, (end if end >= 0 else len(text)) - 1) + 1
+    return max(position, min(position + stride, last))
 
 
 def _mean(points: Sequence[tuple[float, float]]) -> tuple[float, float]:

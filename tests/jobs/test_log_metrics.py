@@ -153,3 +153,12 @@ def test_a_log_and_its_older_pieces_are_read_once(tmp_path: Path) -> None:
     reader.read()
     assert [value for _, value in reader.series()[0].points] == [1, 2, 3, 4, 5]
     assert json.dumps(reader.series()[0].count) == "5"
+
+
+def test_of_a_bar_that_is_drawn_again_and_again_the_last_drawing_counts() -> None:
+    bars = "".join(f"\r {done // 1000}%|#  | {done}/100000 [00:10<00:10, 9.9it/s]" for done in range(100_000))
+    metrics = LogMetrics()
+    metrics.push(f"{bars}\nstep 7: {{'loss': 2.5}}\n".encode())
+    found = {series.name: series for series in metrics.series()}
+    assert found["percent"].points[-1][0] == 99_999 and found["percent"].count < 2000
+    assert found["loss"].points == ((7.0, 2.5),)
