@@ -1,6 +1,6 @@
 """Jobs on a real Ray head: the same states, logs, stop and retries as on this host."""
 
-import time
+import asyncio
 from contextlib import closing
 from pathlib import Path
 
@@ -82,7 +82,7 @@ async def test_a_name_is_taken_once(ray_host: Host, ray: RayHead) -> None:
         assert await cluster.submit(Submission(name=cluster_name(job), job=job, environment={}, secrets={}))
     finally:
         await cluster.close()
-    time.sleep(2.0)
+    await asyncio.sleep(2.0)
     assert (ray_host.path / "ran").read_text() == "x\n"
 
 

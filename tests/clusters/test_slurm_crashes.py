@@ -37,7 +37,7 @@ def slow_sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
                 sbatch=shutil.which("sbatch"),
                 before=waits if place == "before" else "",
                 after=waits if place == "after" else "",
-            )  # fmt: skip
+            )
         )
         (folder / "sbatch").chmod(0o755)
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
