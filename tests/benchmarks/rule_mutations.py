@@ -17,6 +17,7 @@ from typing import NamedTuple
 from engine.check.facts.deployment import Facts
 from engine.check.rules.registry import RULES, Rule, _details
 from tests.benchmarks.results import Result
+from tests.check.test_rule_branches import FOUND, QUIET
 from tests.check.test_rules import CASES, SEVERITIES, SILENT, read_setup
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -64,7 +65,8 @@ def _expectations(folder: Path) -> Iterator[Expected]:
     rows = [(rule, fault, "") for rule, (fault, _) in CASES.items()]
     rows += [(rule, near_miss, None) for rule, (_, near_miss) in CASES.items()]
     rows += [(rule, setup, severity) for rule, severity, setup in SEVERITIES]
-    rows += [(rule, setup, None) for rule, setup in SILENT]
+    rows += [(rule, setup, None) for rule, setup in (*SILENT, *QUIET)]
+    rows += [(rule, setup, "") for rule, setup in FOUND]
     for number, (rule, setup, severity) in enumerate(rows):
         root = folder / str(number)
         root.mkdir()

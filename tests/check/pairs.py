@@ -11,7 +11,7 @@ from engine.check.deployment import assemble
 from engine.check.records import Deployment, LiveServer
 from engine.check.sources.reading import find_servers
 
-BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I64": 8, "F8_E4M3": 1, "U8": 1, "BOOL": 1}
+BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I64": 8, "I32": 4, "F8_E4M3": 1, "U8": 1, "BOOL": 1}
 Config = dict[str, Any]
 Tensors = dict[str, tuple[Any, ...]]
 

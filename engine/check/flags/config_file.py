@@ -14,6 +14,7 @@ from engine.check.bounded_file import read_text
 from engine.check.errors import SourceUnreadable
 from engine.check.flags.release import version_key
 from engine.check.flags.table import Flag, FlagTable
+from engine.check.flags.values import convert
 from engine.check.paths import exists, host_path
 from engine.check.records import Argument, FlagProblem, Place
 
@@ -159,7 +160,13 @@ def _words(key: str, value_node: Any, key_place: Place, value_place: Place, tabl
 
 def _is_null_number(key: str, words: list[Argument], table: FlagTable) -> bool:
     flag = table.spellings.get(f"--{key}")
-    return len(words) == 2 and words[1].text == "None" and flag is not None and flag.type in ("int", "float")
+    if len(words) != 2 or words[1].text != "None" or flag is None:
+        return False
+    try:
+        convert(flag.type, "None")
+    except (ValueError, ArithmeticError):
+        return True
+    return False
 
 
 def _checks_actions(table: FlagTable) -> bool:

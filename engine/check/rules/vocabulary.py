@@ -189,14 +189,15 @@ def tokenizer_mismatch(facts: Facts) -> Iterator[Detail]:
     "special-token-mismatch",
     "warning",
     "Begin, end or padding tokens differ",
-    explanation="A draft that ends its text at another token was trained with another chat template or target.",
+    explanation="A draft that ends its text at another token was trained with another chat template or target; another padding "
+    "token has no effect on serving, and is a sign of the same.",
     source="config.json and generation_config.json of both",
 )
 def special_token_mismatch(facts: Facts) -> Iterator[Detail]:
     """Both name one, and these have nothing in common."""
     if facts.algorithm not in ("EAGLE3", "STANDALONE") or not facts.target.config or not facts.draft.config:
         return
-    for key in ("bos_token_id", "eos_token_id"):
+    for key in ("bos_token_id", "eos_token_id", "pad_token_id"):
         draft, target = _ids(facts.draft.config.get(key)), _ids(facts.target.config.get(key))
         generation = (facts.deployment.target.generation_config or {}) if facts.deployment.target is not None else {}
         target |= _ids(generation.get(key))
