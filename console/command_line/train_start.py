@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from console.command_line.live_view import could_not, to_json
+from console.command_line.train_waiting import join_running, wait_for_end
 from engine.client import Client, CommandRefused, EngineUnavailable
 from state.database import open_database
 from state.errors import StateError
@@ -45,11 +46,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--override", multiple=True, metavar="NAME", help="Start although this check stands against it.")
 @click.option("--resume", is_flag=True, help="Go on with the training of this name from its newest checkpoint.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; start and write nothing.")
+@click.option("--wait", is_flag=True, help="Wait for its end; SIGTERM stops the training too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def start(as_json: bool, dry_run: bool, override: tuple[str, ...], **options: Any) -> None:
+def start(as_json: bool, dry_run: bool, wait: bool, override: tuple[str, ...], **options: Any) -> None:
     """Train a draft with SpecForge: configuration, estimates and checks first, then a job of the engine.
 
-    Exit code 0; 1 where a check stands against it that --override does not name; 2 where it cannot be planned.
+    Exit code 0; 1 where a check stands against it that --override does not name, or, with --wait, where the training
+    failed; 2 where it cannot be planned.
 
     Example: alula train start --target /models/Qwen3-8B --data train.jsonl --specforge ~/SpecForge --offline --dry-run
     """
@@ -59,6 +62,7 @@ def start(as_json: bool, dry_run: bool, override: tuple[str, ...], **options: An
 
     try:
         folder = state_folder()
+        join_running(folder, options, wait=wait and not dry_run)
         review = reviewed(folder, options, _gpu_memory(folder.database_path))
         against = standing(review.problems, override)
         if not as_json:
@@ -78,7 +82,7 @@ def start(as_json: bool, dry_run: bool, override: tuple[str, ...], **options: An
     if against and not as_json:
         names = " ".join(f"--override {one.name}" for one in against)
         click.echo(f"not started; to start all the same: {names}", err=True)
-    sys.exit(1 if against else 0)
+    sys.exit(wait_for_end(folder, answer["job_id"]) if wait and answer else 1 if against else 0)
 
 
 def _launch(review: Any, options: dict[str, Any]) -> dict[str, Any]:

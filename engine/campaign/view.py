@@ -1,0 +1,82 @@
+"""A campaign as an operator sees it: funnel, milestones, cost, outlook, next step. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.campaign.costs import cost_of
+from engine.campaign.outlook import outlook_lines, proposal
+from engine.campaign.specification import Specification, specification_of
+from engine.campaign.steps import AFTER, UNTRAINED
+from state.records.campaigns import Campaign, CampaignStep, CampaignView, FunnelRow, Milestone
+from state.records.jobs import Job
+
+
+def view_of(
+    campaign: Campaign,
+    steps: tuple[CampaignStep, ...],
+    jobs: Mapping[int, Job],
+    now: float,
+    progress: Mapping[str, int] = {},
+) -> CampaignView:
+    """All that is drawn of a campaign. `progress` holds the counts of a regeneration that still runs."""
+    wanted = specification_of(campaign.specification)
+    words, command = proposal(campaign, wanted, steps)
+    return CampaignView(
+        campaign=campaign,
+        steps=steps,
+        funnel=funnel_of(wanted, steps, progress),
+        milestones=milestones_of(steps),
+        cost=cost_of(steps, jobs, wanted.limits, now),
+        outlook=tuple(outlook_lines(wanted, steps)),
+        proposal=words,
+        proposed_command=command,
+    )
+
+
+def funnel_of(
+    wanted: Specification, steps: Sequence[CampaignStep], progress: Mapping[str, int] = {}
+) -> tuple[FunnelRow, ...]:
+    """How many are left from stage to stage. A stage that is not reached has no count."""
+    done = {step.kind: step.figures for step in steps if step.state == "done"}
+    data, regen, export = done.get("data", {}), done.get("regen", {}), done.get("export", {})
+    if not regen and progress:
+        regen = dict(progress)
+    failed = f"{regen['failed']:,} failed" if regen.get("failed") else ""
+    trainings = [step for step in steps if step.kind == "train" and step.name != UNTRAINED and step.state == "done"]
+    rows = []
+    if wanted.data.plan:
+        rows += [FunnelRow("read", data.get("read")), FunnelRow("prepared", data.get("kept"))]
+    rows += [
+        FunnelRow("prompts", regen.get("total")),
+        FunnelRow("answered", regen.get("done"), failed),
+        FunnelRow("to train on", export.get("train"), _held_out(export)),
+    ]
+    if wanted.train is not None:
+        amounts = [int(step.figures["samples"]) for step in trainings if step.figures.get("samples")]
+        several = f"{len(amounts)} trainings: {', '.join(f'{one:,}' for one in amounts)}" if len(amounts) > 1 else ""
+        rows.append(FunnelRow("trained on", max(amounts, default=None), several))
+    return tuple(rows)
+
+
+def milestones_of(steps: Sequence[CampaignStep]) -> tuple[Milestone, ...]:
+    """Every configuration that was measured, of the newest benchmark that measured it, in order."""
+    found: dict[str, Milestone] = {}
+    for step in steps:
+        for row in step.figures.get("rows", []) if step.kind == "bench" else []:
+            if not row["baseline"]:
+                name = row["name"] if step.name == AFTER else f"before: {row['name']}"
+                found[name] = _milestone(name, row)
+    return tuple(found.values())
+
+
+def _milestone(name: str, row: dict[str, Any]) -> Milestone:
+    speedup = row["speedup"] or [None, None, None]
+    length = row["accept_length"][0] if row["accept_length"] else None
+    even = f"break-even {row['break_even'][0]:.2f}" if row["break_even"] else ""
+    return Milestone(name, length, speedup[0], speedup[1], speedup[2], row["void"] or even)
+
+
+def _held_out(export: Mapping[str, Any]) -> str:
+    parts = [f"{export['held_out']:,} held out"] if export.get("held_out") else []
+    parts += [f"{export['native']:,} native"] if export.get("native") else []
+    return ", ".join(parts)
