@@ -87,6 +87,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("plus,equals_sign", "+", "longer", "More", "A hundredth more of the total for the source", "data plan"),
     Action("minus", "-", "shorter", "Less", "A hundredth less", "data plan"),
     Action("T", "T", "set_total", "Total", "Set the number of records", "data plan"),
+    Action("u", "u", "undo", "Undo", "Take the last change back", "data plan"),
     Action("d", "d", "drop_source", "Drop", "Leave the source out", "data plan"),
     Action("ctrl+s", "^s", "save_plan", "Save", "Write the plan; the file before is kept", "data plan"),
     Action("ctrl+g", "^g", "run_plan", "Prepare", "Save it and prepare the data (asks)", "data plan"),

@@ -37,6 +37,7 @@ class PlanScreen(ListingScreen):
         self.plan = plan
         self.path = path
         self.saved = saved
+        self._before: list[Plan] = []
 
     def title_text(self) -> str:
         """Name, total, and whether it is saved."""
@@ -53,9 +54,9 @@ class PlanScreen(ListingScreen):
         super().on_mount()
         self._show()
 
-    def action_longer(self, steps: int = 1) -> None:
+    def action_longer(self) -> None:
         """Give the source under the cursor more of the total; the others give it, by their own shares."""
-        self._change_share(steps * STEP)
+        self._change_share(STEP)
 
     def action_shorter(self) -> None:
         """Give it less."""
@@ -76,6 +77,33 @@ class PlanScreen(ListingScreen):
 
         shown = "" if self.plan.total is None else str(self.plan.total)
         self.app.push_screen(TextQuestion("Records of the mix; nothing: take all", shown), answered)
+
+    def open_record(self, record: PlanPart) -> None:
+        """Ask for its share."""
+        from console.screens.text_question import TextQuestion
+
+        share = self._movable(record)
+        if share is None:
+            return
+
+        def answered(text: str | None) -> None:
+            try:
+                wanted = float((text or "").rstrip(" %"))
+            except ValueError:
+                wanted = -1.0
+            if 0 <= wanted <= 100:
+                self._change(with_share(self.plan, record.name, wanted / 100))
+            elif text:
+                self.notify(f"{plain_line(text, 40)} is no share of 0 to 100 %", severity="error", markup=False)
+
+        question = f"Percent of what the weights divide, for {plain_line(record.name, 60)}"
+        self.app.push_screen(TextQuestion(question, f"{share * 100:.1f}"), answered)
+
+    def action_undo(self) -> None:
+        """Take the last change back."""
+        if self._before:
+            self.plan = self._before.pop()
+            self._show()
 
     def action_drop_source(self) -> None:
         """Leave the source under the cursor out."""
@@ -124,17 +152,23 @@ class PlanScreen(ListingScreen):
 
     def _change_share(self, by: float) -> None:
         row: PlanPart | None = self.table.selected
-        if row is None:
-            return
+        share = self._movable(row) if row is not None else None
+        if row is not None and share is not None:
+            self._change(with_share(self.plan, row.name, share + by))
+
+    def _movable(self, row: PlanPart) -> float | None:
+        """The share of a source, or a word on why it cannot be moved."""
         share = share_of(self.plan, row.name)
         if self.plan.total is None:
             self.notify("All records are taken. Give a total first: press T", markup=False)
         elif share is None:
             self.notify(f"{plain_line(row.name, 60)} has a quota in the file", markup=False)
         else:
-            self._change(with_share(self.plan, row.name, share + by))
+            return share
+        return None
 
     def _change(self, plan: Plan) -> None:
+        self._before.append(self.plan)
         self.plan = plan
         self.saved = False
         self._show()
@@ -156,7 +190,7 @@ class PlanScreen(ListingScreen):
         return True
 
 
-def new_plan(console: "Console", sets: Sequence[DataSet], path: Path) -> None:
+def new_plan(console: "Console", sets: Sequence[DataSet], path: Path, name: str) -> None:
     """Ask how many records, and open a plan of the sets that are kept."""
     from console.screens.text_question import TextQuestion
     from engine.data.plan.writing import plan_of
@@ -168,7 +202,7 @@ def new_plan(console: "Console", sets: Sequence[DataSet], path: Path) -> None:
         if text and total is None:
             console.notify(f"{plain_line(text, 40)} is no number of records", severity="error", markup=False)
             return
-        plan = plan_of(sets, name=path.stem, total=total, target=Target(), benchmarks=(), shares={})
+        plan = plan_of(sets, name=name, total=total, target=Target(), benchmarks=(), shares={})
         console.push_screen(PlanScreen(plan, path, saved=False))
 
     console.push_screen(TextQuestion("Records of the mix; nothing: take all", "88088"), answered)

@@ -77,6 +77,10 @@ class SamplesScreen(ListingScreen):
         super().on_mount()
         self.run_worker(self._read, thread=True)
 
+    def open_record(self, record: tuple[int, DataSample]) -> None:
+        """The keys scroll its text."""
+        self.query_one(VerticalScroll).focus()
+
     def on_table_highlighted(self, event: Table.Highlighted) -> None:
         """Show the record under the cursor."""
         self.query_one("#text", Static).update(text_of(event.record[1]) if event.record else Content(""))

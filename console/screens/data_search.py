@@ -45,6 +45,10 @@ class SetsScreen(ListingScreen):
         """Where a plan of it would lie."""
         raise NotImplementedError
 
+    def plan_name(self) -> str:
+        """What it would be called."""
+        return "campaign"
+
     def action_write_plan(self) -> None:
         """Make a plan of the sets that are kept, and open it."""
         from console.screens.data_plan import new_plan
@@ -52,7 +56,7 @@ class SetsScreen(ListingScreen):
         if not any(one.kept for one in self.sets()):
             self.notify("No set is kept yet", markup=False)
             return
-        new_plan(self.console, self.sets(), self.plan_path())
+        new_plan(self.console, self.sets(), self.plan_path(), self.plan_name())
 
 
 class CatalogueScreen(SetsScreen):
@@ -116,6 +120,10 @@ class SearchScreen(SetsScreen):
     def plan_path(self) -> Path:
         """In the search's run folder."""
         return Path(self.row.search.run_folder) / "plan.toml"
+
+    def plan_name(self) -> str:
+        """As the search."""
+        return self.row.search.name
 
     def take(self, topic: str, record: tuple[DataWork, ...]) -> None:
         """Show it as it stands now."""

@@ -21,6 +21,7 @@ BENCHMARKS = {
     "forecast_coverage": "How often the 80 % range of a data forecast holds the truth, on simulated trainings.",
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
     "regen_kills": "A worker killed 1,000 times ($REGEN_KILLS), beside SpecForge's script: rows lost and doubled.",
+    "data_prepare": "A preparation of $DATA_RECORDS records: time, memory, kills, quality; beside datatrove's MinHash.",
     "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
     "soak_watch": "A night of the engine at sixty times the speed: memory, files, threads, database.",
@@ -30,7 +31,7 @@ BENCHMARKS = {
 }
 """Module of this package to what it measures."""
 
-BY_NAME_ALONE = {"watch_growth", "regen_kills", "soak_watch", "soak_regen"}
+BY_NAME_ALONE = {"data_prepare", "watch_growth", "regen_kills", "soak_watch", "soak_regen"}
 """Too long for a run of all."""
 
 

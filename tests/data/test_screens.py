@@ -138,7 +138,14 @@ async def test_shares_are_moved_by_keys_and_leaving_asks(app: Console, tmp_path:
         await pilot.pause()
         assert read_plan(path).total == 10000
         assert path.with_name("plan.toml.before").read_text() == PLAN
-        await pilot.press("d", "ctrl+g")
+        await pilot.press("enter", *"40", "enter")
+        await pilot.pause()
+        assert [row.records for row in screen.table.rows] == [6000, 4000]
+        await pilot.press("d")
+        assert rows(app) == 1
+        await pilot.press("u", "u")
+        assert [row.records for row in screen.table.rows] == [7300, 2700]
+        await pilot.press("ctrl+g")
         assert isinstance(app.screen, Confirmation)
 
 
