@@ -12,7 +12,7 @@ from pathlib import Path
 from state.errors import StateError
 from state.folder import private_file
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Kept in `PRAGMA user_version`. Raised with each release that adds migrations."""
 
 BUSY_TIMEOUT_S = 10.0

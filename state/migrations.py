@@ -287,3 +287,9 @@ def create_campaigns(db: "Database") -> None:
             work TEXT NOT NULL, began_at REAL, ended_at REAL, message TEXT NOT NULL, inputs TEXT NOT NULL,
             outputs TEXT NOT NULL, digests TEXT NOT NULL, figures TEXT NOT NULL, UNIQUE (campaign_id, position)
         )""")
+
+
+@migrations()
+def share_regenerations(db: "Database") -> None:
+    """Which runs share the samples of one fleet."""
+    db.execute("ALTER TABLE regeneration ADD COLUMN fleet TEXT")

@@ -29,6 +29,14 @@ def find_regeneration(connection: sqlite3.Connection, name: str) -> Regeneration
     return rows.read_one(connection, Regeneration, sql, [name])
 
 
+def find_regenerations(connection: sqlite3.Connection, name: str) -> list[Regeneration]:
+    """A run by name or id, or all runs of a fleet in their order; none where there is neither."""
+    found = find_regeneration(connection, name)
+    if found is not None:
+        return [found]
+    return rows.read(connection, Regeneration, "SELECT * FROM regeneration WHERE fleet = ? ORDER BY id", [name])
+
+
 def by_folder(connection: sqlite3.Connection, run_folder: str) -> Regeneration | None:
     """The run whose answers lie in this folder."""
     return rows.read_one(connection, Regeneration, "SELECT * FROM regeneration WHERE run_folder = ?", [run_folder])

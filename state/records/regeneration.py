@@ -27,6 +27,8 @@ class Regeneration(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     state: RegenerationState = "running"
     message: str = ""
+    fleet: str | None = None
+    """The fleet whose samples it shares with others; `None` for a run of its own."""
 
 
 class RegenerationProgress(msgspec.Struct, frozen=True, kw_only=True):
