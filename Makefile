@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types imports tests train-tests benchmarks clean
+.PHONY: demo test lint types imports tests clusters train-tests benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/alula demo
 
-test: .venv/installed-dev lint types imports tests
+test: .venv/installed-dev lint types imports clusters tests
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -21,6 +21,10 @@ imports: .venv/installed-dev
 
 tests: .venv/installed-dev
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# Slurm and Ray, which some tests start; where they cannot be had, those tests are skipped loudly.
+clusters:
+	PYTHON=$(PYTHON) tests/clusters/install
 
 benchmarks: .venv/installed-dev
 	$(BIN)/python -m tests.benchmarks
@@ -41,4 +45,4 @@ train-tests: .venv/installed-dev
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-ray build *.egg-info .mypy_cache .ruff_cache .pytest_cache
