@@ -1,11 +1,13 @@
 """What every screen has: title bar, footer, topics it wants, help, and a message where nothing can be read."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
+from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.screen import Screen
 
@@ -78,10 +80,11 @@ class FrameScreen(Screen[None]):
 
     def fresh(self, topic: str, record: Any) -> None:
         """A record has changed."""
-        if topic == "engine" or self.has_class("tiny"):
-            self._show_title(self.console.records.get("engine"))
-        if topic in self.TOPICS:
-            self.take(topic, record)
+        with suppress(NoMatches):  # not composed yet, and then drawn on resume; or half gone, as the console ends
+            if topic == "engine" or self.has_class("tiny"):
+                self._show_title(self.console.records.get("engine"))
+            if topic in self.TOPICS:
+                self.take(topic, record)
 
     def show_everything(self) -> None:
         """Draw title, footer and all known records."""
@@ -102,6 +105,11 @@ class FrameScreen(Screen[None]):
         from widgets.key_help import KeyHelp
 
         self.app.push_screen(KeyHelp(key_groups(self.PLACES), f"Keys: {self.TITLE_TEXT}"))
+
+    def action_back(self) -> Any:
+        """Close details; a screen that was not opened from another one stays."""
+        if len(self.app.screen_stack) > 2:
+            self.app.pop_screen()
 
     def commands(self) -> Iterator[tuple[str, str, Callable[[], Any]]]:
         """What the palette offers here."""
