@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from engine.bench.abandoned import watch_benchmarks
 from engine.campaign.part import campaigns_part
 from engine.commands import obey_commands
 from engine.context import EngineContext, Part
@@ -25,6 +26,7 @@ def all_parts(recording: Path | None = None) -> tuple[Part, ...]:
         Part("clusters", watch_clusters),
         Part("readiness", watch_readiness),
         Part("regenerations", revive_regenerations),
+        Part("benchmarks", watch_benchmarks),
         Part("campaigns", campaigns_part(HANDLERS)),
         *watch_parts(recording),
     )

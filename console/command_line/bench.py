@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import click
 
 from console.command_line.bench_running import begin, measuring
+from console.command_line.bench_tune import tune
 from console.command_line.live_view import ask, show, to_json
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -112,12 +113,12 @@ def export(name: str, output: Path, as_json: bool) -> None:
     Example: alula bench export drafts --output drafts.html
     """
     from console.command_line.bench_running import folder_of
-    from engine.bench.comparison import compare_folder
     from engine.bench.records import BenchError
     from engine.bench.report.files import write_report
+    from engine.bench.tuning import tuned
 
     try:
-        found = compare_folder(folder_of(name, as_json))
+        found = tuned(folder_of(name, as_json))
         write_report(found, output)
     except BenchError as error:
         leave(f"{error}\n{error.remedy}", as_json)
@@ -171,6 +172,9 @@ def economics(baseline: float, speculative: float, accept_length: float, as_json
     click.echo(f"verdict               {verdict(found)}")
     for wanted, length in found.needed_accept_length.items():
         click.echo(f"for {wanted + 'x':<18}accept length {length:.2f}")
+
+
+bench.add_command(tune)
 
 
 def leave(message: str, as_json: bool) -> NoReturn:

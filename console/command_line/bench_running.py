@@ -212,11 +212,11 @@ def _draw(progress: "Progress") -> None:
 
 def _print_comparison(folder: Path, as_json: bool) -> None:
     from console.command_line.bench_views import comparison_lines
-    from engine.bench.comparison import compare_folder
     from engine.bench.records import BenchError
+    from engine.bench.tuning import tuned
 
     try:
-        found = compare_folder(folder)
+        found = tuned(folder)
     except BenchError as error:
         _leave(str(error), error.remedy, as_json)
     click.echo(to_json(found) if as_json else "\n".join([*comparison_lines(found), "", f"folder: {folder}"]))

@@ -33,8 +33,8 @@ def look_at_all(database: sqlite3.Connection) -> View:
 
 def look_at(database: sqlite3.Connection, name: str) -> View:
     """One benchmark: how far it is, and what it says so far."""
-    from engine.bench.comparison import compare_folder
     from engine.bench.records import BenchError
+    from engine.bench.tuning import tuned
 
     bench = find_bench(database, name) or find_bench(database, str(Path(name).absolute()))
     folder = Path(bench.run_folder) if bench is not None else Path(name)
@@ -42,7 +42,7 @@ def look_at(database: sqlite3.Connection, name: str) -> View:
         what = f"there is no benchmark {plain_line(name, 80)}"
         return View([what, "see them: alula bench show"], {"error": what}, exit_code=2)
     try:
-        comparison = compare_folder(folder)
+        comparison = tuned(folder)
     except BenchError as error:
         return View([str(error), error.remedy], {"error": str(error)}, exit_code=2)
     progress = latest_bench_progress(database, bench.id) if bench is not None else None

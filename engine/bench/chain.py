@@ -107,9 +107,15 @@ def cost_model(points: Sequence[ChainPoint]) -> CostModel:
     half = (ends[:, 1] - ends[:, 0]) / 2
     slope_error = float(numpy.sqrt(((slope_weights * half) ** 2).sum()))
     fixed_error = float(numpy.sqrt((((1 / len(steps) - steps.mean() * slope_weights) * half) ** 2).sum()))
+    if step < 0:  # noise: no further step saves time. Then all cost is fixed, and what the step may cost is its error.
+        step, fixed = 0.0, costs.mean()
+        return CostModel(
+            Estimate(float(fixed), float(fixed - half.mean()), float(fixed + half.mean())),
+            Estimate(0.0, 0.0, slope_error),
+        )
     return CostModel(
         Estimate(float(fixed), float(fixed) - fixed_error, float(fixed) + fixed_error),
-        Estimate(float(step), float(step) - slope_error, float(step) + slope_error),
+        Estimate(float(step), max(0.0, float(step) - slope_error), float(step) + slope_error),
     )
 
 

@@ -75,6 +75,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, Problem] = {}
     """Points that could not be measured."""
     notes: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    """What a search says of the next point, for each load."""
     provenance: dict[str, Provenance] = {}
 
 

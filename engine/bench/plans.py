@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -82,6 +83,17 @@ def in_order(plan: Plan) -> Plan:
     """The baseline first: the others are compared with it while their servers are up."""
     points = sorted(plan.points, key=lambda point: point.name != plan.baseline)
     return msgspec.structs.replace(plan, points=tuple(points))
+
+
+def command_flag(words: Sequence[str], flag: str) -> str:
+    """The last value of a flag in a command; empty where it is not there."""
+    found = ""
+    for place, word in enumerate(words):
+        if word == flag:
+            found = words[place + 1] if place + 1 < len(words) else ""
+        elif word.startswith(f"{flag}="):
+            found = word.partition("=")[2]
+    return found
 
 
 def lock_folder(folder: Path) -> int:

@@ -111,6 +111,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Environment variable that holds the server's API key."""
     gpus: tuple[int, ...] = ()
     """Indices of the GPUs whose power counts; found by the server's processes where empty."""
+    gain: float = 0.02
+    """Of a search: a point that can be faster by no more than this share is not launched."""
     created_at: float = 0.0
 
 

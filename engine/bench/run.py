@@ -18,6 +18,7 @@ from engine.bench.prompts import read_prompts
 from engine.bench.provenance import Subject, api_key, inspect, page
 from engine.bench.records import BenchError, CellEnd, Failed, Load, Plan, Point
 from engine.bench.servers import Serving, serving
+from engine.bench.tuning import next_point, tuned
 from engine.bench.wire import Connections, address_of
 
 WATCHER_S = 1.5
@@ -36,21 +37,41 @@ class BenchRun:
 
     async def work(self, stopping: asyncio.Event) -> None:
         """Go on until every cell is complete or was tried, or `stopping` is set. A failing point ends only itself."""
+        if self.plan.kind == "tune":
+            await self._search(stopping)
+            return
         for repeat in range(self.plan.repeats):
             # Back and forth, so that a machine that warms up or slows down does not favour the first.
             points = self.plan.points if repeat % 2 == 0 else tuple(reversed(self.plan.points))
             for point in points:
-                loads = self._missing(point, repeat)
-                if not loads or stopping.is_set():
-                    continue
-                self.progress.point(point.name, repeat)
-                try:
-                    await self._point(point, repeat, loads, stopping)
-                except BenchError as error:
-                    log.error("%s: %s; %s", point.name, error, error.remedy)
-                    self._fail(point, Problem(str(error), error.remedy))
-                # Written for screens, which need then neither numpy nor a second of reckoning.
-                write_json(self.folder / COMPARISON, compare_folder(self.folder))
+                await self._try(point, repeat, stopping)
+
+    async def _search(self, stopping: asyncio.Event) -> None:
+        """Measure what the measured ones call for, until no untried point can win."""
+        tried: set[str] = set()
+        while not stopping.is_set():
+            point = next_point(self.plan, compare_folder(self.folder), tried)
+            if point is None:
+                break
+            tried.add(point.name)
+            for repeat in range(self.plan.repeats):
+                await self._try(point, repeat, stopping)
+        for point in self.plan.points:
+            if point.name not in tried and not stopping.is_set():
+                self.progress.skip(point.name)
+
+    async def _try(self, point: Point, repeat: int, stopping: asyncio.Event) -> None:
+        loads = self._missing(point, repeat)
+        if not loads or stopping.is_set():
+            return
+        self.progress.point(point.name, repeat)
+        try:
+            await self._point(point, repeat, loads, stopping)
+        except BenchError as error:
+            log.error("%s: %s; %s", point.name, error, error.remedy)
+            self._fail(point, Problem(str(error), error.remedy))
+        # Written for screens, which need then neither numpy nor a second of reckoning.
+        write_json(self.folder / COMPARISON, tuned(self.folder))
 
     def _missing(self, point: Point, repeat: int) -> list[Load]:
         return [load for load in self.plan.loads if read_end(self.folder, cell_name(point.name, load, repeat)) is None]

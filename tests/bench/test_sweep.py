@@ -96,6 +96,9 @@ def test_a_killed_sweep_goes_on_without_measuring_again(host: Host, sweep: Path)
     assert job is not None and job.pid is not None
     kill(job.pid)
     host.wait_for(bench_row.job_id)
+    wait_until(lambda: (now := stored()) is not None and now.state == "failed", "the engine to say that it is dead")
+    now = stored()
+    assert now is not None and "its worker ended before it was done" in now.message
     code, found = run("resume", "story", "--wait")
     assert code == 0, found
     assert [row["name"] for row in found["rows"]] == ["baseline", "eagle3-s1", "eagle3-s3"]

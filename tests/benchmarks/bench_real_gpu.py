@@ -1,9 +1,9 @@
 """The story's table on a real GPU, by one command: baseline, EAGLE, EAGLE3 with several step counts, graphs on and off.
 
-python -m tests.benchmarks.bench_real_gpu OUT_FOLDER [--repeats N] [--concurrency 1,8]
+python -m tests.benchmarks.bench_real_gpu OUT_FOLDER [--repeats N] [--concurrency 1,8] [--steps 1,3,5] [--pair FOLDER]
 
 Needs SGLang 0.5.17 in this interpreter and an NVIDIA GPU; each server takes half a minute or so to start. It serves the
-reference pair that comes with Alula, so nothing is downloaded.
+reference pair that comes with Alula, or one that `python -m engine.reference.training` made: nothing is downloaded.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from engine.demo.prompts import standard_library_prompts, write_prompts
 from engine.reference.checkpoint import shipped_draft, shipped_target
 
 SWEEP = """
-name = "h200"
+name = "{name}"
 prompts = "{prompts}"
 concurrency = [{concurrency}]
 repeats = {repeats}
@@ -49,8 +49,9 @@ arguments = [
 [[grid]]
 name = "eagle3"
 draft = {{own = "{draft}"}}
-num_steps = [1, 2, 3, 5]
-
+num_steps = [{steps}]
+"""
+NO_GRAPHS = """
 [[grid]]
 name = "eagle3"
 draft = {{own = "{draft}"}}
@@ -65,25 +66,33 @@ def main() -> int:
     parser.add_argument("--repeats", default=1, type=int)
     parser.add_argument("--concurrency", default="1, 8")
     parser.add_argument("--prompts", default=24, type=int)
+    parser.add_argument("--steps", default="1, 2, 3, 5")
+    parser.add_argument("--no-graphs", action="store_true", help="one more point without CUDA graphs")
+    parser.add_argument("--pair", type=Path, help="folder with target/ and draft/")
     given = parser.parse_args()
     out = given.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     home = Path(os.environ.setdefault("ALULA_HOME", "/tmp/alula-bench-real"))
     write_prompts(out / "prompts.jsonl", given.prompts)
     assert len(list(standard_library_prompts(given.prompts))) == given.prompts
-    (out / "h200.toml").write_text(
-        SWEEP.format(
-            prompts=out / "prompts.jsonl", concurrency=given.concurrency, repeats=given.repeats,
-            python=sys.executable, target=shipped_target(), draft=shipped_draft(),
-        )
-    )  # fmt: skip
-    ended = alula("bench", "sweep", str(out / "h200.toml"), "--wait", stdout=out / "table.txt")
+    file = out / f"{out.name}.toml"
+    file.write_text(sweep_text(given, out))
+    ended = alula("bench", "sweep", str(file), "--wait", stdout=out / "table.txt")
     print((out / "table.txt").read_text())
-    alula("bench", "show", "h200", "--json", stdout=out / "comparison.json")
-    alula("bench", "export", "h200", "--output", str(out / "report.html"))
+    alula("bench", "show", out.name, "--json", stdout=out / "comparison.json")
+    alula("bench", "export", out.name, "--output", str(out / "report.html"))
     keep(home / "runs", out / "runs.tar.gz")
     alula("engine", "stop")
     return ended
+
+
+def sweep_text(given: argparse.Namespace, out: Path) -> str:
+    """The sweep, of the shipped pair or another one; it is called as its folder is."""
+    target, draft = (given.pair / "target", given.pair / "draft") if given.pair else (shipped_target(), shipped_draft())
+    return (SWEEP + (NO_GRAPHS if given.no_graphs else "")).format(
+        name=out.name, prompts=out / "prompts.jsonl", concurrency=given.concurrency, repeats=given.repeats,
+        python=sys.executable, target=target.absolute(), draft=draft.absolute(), steps=given.steps,
+    )  # fmt: skip
 
 
 def alula(*words: str, stdout: Path | None = None) -> int:

@@ -36,7 +36,8 @@ def interval(estimate: Estimate | None, decimals: int) -> str:
 
 def sentences(comparison: Comparison) -> list[str]:
     """What follows from the figures, most important first."""
-    found = [_sentence(row) for row in comparison.rows if row.economics is not None and not row.is_baseline]
+    found = list(comparison.advice)
+    found += [_sentence(row) for row in comparison.rows if row.economics is not None and not row.is_baseline]
     found += [_best(row) for row in comparison.rows if row.best and comparison.baseline]
     for foretold in comparison.foretold:
         found.append(_advice(foretold))

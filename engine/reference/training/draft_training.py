@@ -71,9 +71,10 @@ class DraftTraining:
     def warm_up(self) -> None:
         """On a GPU, compile before the clock starts."""
         if self.device == "cuda":
+            behind = self.schedule.steps, self.schedule.elapsed_s
             self._outcome(self._next_rows(0)).loss.backward()
             self.optimizer.zero_grad(set_to_none=True)
-            self.schedule = self._schedule((self.schedule.steps, self.schedule.elapsed_s))
+            self.schedule = self._schedule(behind)
 
     def step(self) -> tuple[Outcome, float] | None:
         """One step, and the norm of its gradient; `None` once the run is over."""
