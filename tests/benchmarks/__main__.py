@@ -26,12 +26,14 @@ BENCHMARKS = {
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
     "soak_watch": "A night of the engine at sixty times the speed: memory, files, threads, database.",
     "soak_regen": "A regeneration for an hour while engine, worker, runner and server are killed at random.",
+    "jobs_table": "200 jobs wait, 5,000 have ended: the table opened and scrolled, beside Textual's own.",
+    "job_kills": "Engine and runners killed 1,000 times ($JOB_KILLS): jobs run twice, forgotten, with a wrong end.",
     "rule_mutations": "Small changes to the checker's rules, and how many of them a test notices.",
     "reference_throughput": "Tokens a second and accept length of the reference server.",
 }
 """Module of this package to what it measures."""
 
-BY_NAME_ALONE = {"data_prepare", "watch_growth", "regen_kills", "soak_watch", "soak_regen"}
+BY_NAME_ALONE = {"job_kills", "data_prepare", "watch_growth", "regen_kills", "soak_watch", "soak_regen"}
 """Too long for a run of all."""
 
 

@@ -52,16 +52,21 @@ class Chaos:
         self.kills: Counter[str] = Counter()
 
     def run(self, kills: int, report: Callable[[str], None] = lambda line: None) -> Outcome:
-        """Launch a job or two, wait for a random moment, kill; at last wait for all ends."""
-        for number in range(kills):
+        """Launch a job or two, wait for a random moment, kill, until so many were killed; then wait for all ends."""
+        told = 0
+        while (done := self.kills.total()) < kills:
             self.client.ensure_engine()
             for _ in range(self.dice.randint(1, 2)):
                 with suppress(EngineUnavailable):  # withdrawn, so it will not run
                     self._launch()
             time.sleep(self.dice.random() * 0.4)  # the random moment, not a wait for anything
-            self._kill(engine=number % 2 == 0)
-            if (number + 1) % 100 == 0:
-                report(f"{number + 1} of {kills} kills")
+            if self.dice.random() < 0.6:
+                self._kill_engine()
+            if self.dice.random() < 0.6:
+                self._kill_runner()
+            if done // 100 > told:
+                told = done // 100
+                report(f"{done} of {kills} kills, {len(self.wanted)} jobs")
         self.client.ensure_engine()
         self._wait_for_ends()
         return self._outcome()
@@ -74,11 +79,11 @@ class Chaos:
         answer = self.client.ask("jobs.launch", arguments, timeout_s=20.0)
         self.wanted[answer["job_id"]] = Wanted(marks, code)
 
-    def _kill(self, *, engine: bool) -> None:
-        if engine:
-            if found := self.client.running_engine():
-                self._end(ProcessIdentity(found.pid, found.pid_started_at, found.boot_id), "engine")
-            return
+    def _kill_engine(self) -> None:
+        if found := self.client.running_engine():
+            self._end(ProcessIdentity(found.pid, found.pid_started_at, found.boot_id), "engine")
+
+    def _kill_runner(self) -> None:
         victims = [job for job in self._jobs(open_jobs) if job.runner_pid is not None]
         if victims:
             job = self.dice.choice(victims)

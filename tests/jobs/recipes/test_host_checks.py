@@ -48,7 +48,9 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
                 for index in range(2)]  # fmt: skip
         state.gpus.write_gpus(database, gpus)
         state.gpus.write_samples(database, [GpuSample(uuid=gpu.uuid, taken_at=now) for gpu in gpus])
-        other = GpuProcess(uuid="GPU-0", pid=4242, memory_bytes=90 * GIB, user="kim", command="vllm serve", taken_at=now)
+        other = GpuProcess(
+            uuid="GPU-0", pid=4242, memory_bytes=90 * GIB, user="kim", command="vllm serve", taken_at=now
+        )
         state.gpus.write_processes(database, [other])
         yield database
 
