@@ -140,7 +140,7 @@ class JobScreen(FrameScreen):
         self._close_entries()
         entry = self.query_one(f"#{name}", Input)
         entry.display = True
-        entry.focus()
+        self.set_focus(entry)  # at once: the next key may have been pressed already
 
     def _close_entries(self) -> bool:
         """Gives whether one was open."""
@@ -148,7 +148,7 @@ class JobScreen(FrameScreen):
         for entry in opened:
             entry.display = False
         if opened:
-            self.query_one(LogView).focus()
+            self.set_focus(self.query_one(LogView))
         return bool(opened)
 
     def action_whole(self) -> None:

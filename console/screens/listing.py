@@ -53,7 +53,7 @@ class ListingScreen(FrameScreen):
         """Type a filter."""
         entry = self.query_one("#filter", Input)
         entry.display = True
-        entry.focus()
+        self.set_focus(entry)  # at once: the next key may have been pressed already
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while typing."""
@@ -63,7 +63,7 @@ class ListingScreen(FrameScreen):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Keep the filter, and give the keys back to the table."""
         event.input.display = bool(event.value)
-        self.table.focus()
+        self.set_focus(self.table)
 
     def action_back(self) -> None:
         """End the filter, else go back to the overview."""
@@ -71,7 +71,7 @@ class ListingScreen(FrameScreen):
         if entry.display:
             entry.value = ""
             entry.display = False
-            self.table.focus()
+            self.set_focus(self.table)
         elif len(self.app.screen_stack) > 2:
             self.app.pop_screen()
         else:
