@@ -1,5 +1,6 @@
 """`alula campaign document`: the training plan as a page, with what each figure was made from."""
 
+import sqlite3
 import sys
 import time
 from contextlib import closing
@@ -13,6 +14,7 @@ from state.campaigns import find_campaign
 from state.database import open_database
 from state.errors import StateError
 from state.folder import state_folder
+from state.records.campaigns import CampaignView
 
 
 @click.command()
@@ -33,6 +35,7 @@ def document(name: str | None, output: Path | None, as_json: bool) -> None:
         with closing(open_database(state_folder().database_path)) as database:
             campaign = find_campaign(database, name)
             view = read_view(database, campaign) if campaign is not None else None
+            data_page = _data_page(database, view) if view is not None else ""
     except StateError as error:
         sys.exit(could_not(error, as_json=as_json))
     if view is None:
@@ -41,7 +44,30 @@ def document(name: str | None, output: Path | None, as_json: bool) -> None:
     path = output if output is not None and not output.is_dir() else next_document(folder)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_text(document_of(view, time.strftime("%Y-%m-%d %H:%M")), encoding="utf-8")
+        path.write_text(document_of(view, time.strftime("%Y-%m-%d %H:%M"), data_page), encoding="utf-8")
     except OSError as error:
         leave(f"cannot write {path}: {error.strerror}", "give another --output", as_json)
     click.echo(to_json({"file": str(path)}) if as_json else str(path))
+
+
+def _data_page(database: sqlite3.Connection, view: CampaignView) -> str:
+    """The page about the plan of the data; empty where there is no plan, or it has gone."""
+    from engine.campaign.specification import specification_of
+    from engine.data.plan.document import Speed
+    from engine.data.plan.document import document_of as data_document
+    from engine.data.plan.reading import read_plan
+    from engine.data.plan.recorded import recorded_for
+    from engine.data.plan.records import PlanError
+
+    wanted = specification_of(view.campaign.specification)
+    if not wanted.data.plan:
+        return ""
+    found = next((step.figures for step in view.steps if step.kind == "regen" and step.figures.get("done")), None)
+    speed = None
+    if found is not None and found.get("tokens_per_s"):
+        speed = Speed(found["tokens_per_s"], found["tokens"] / found["done"], "the regeneration of this campaign")
+    path = Path(wanted.data.plan)
+    try:
+        return data_document(read_plan(path), recorded_for(database, path, speed, None), "with the campaign")
+    except PlanError:
+        return ""

@@ -17,8 +17,8 @@ def next_document(folder: Path) -> Path:
     return folder / f"train_plan_v{max(numbers, default=0) + 1}.md"
 
 
-def document_of(view: CampaignView, written_at: str) -> str:
-    """The whole page."""
+def document_of(view: CampaignView, written_at: str, data_page: str = "") -> str:
+    """The whole page. `data_page` is that of the plan of its data, which becomes a section of this one."""
     wanted = specification_of(view.campaign.specification)
     parts = [
         _head(view, wanted, written_at),
@@ -29,6 +29,7 @@ def document_of(view: CampaignView, written_at: str) -> str:
             "Next step", [_safe(view.proposal), *([f"\n    {view.proposed_command}"] if view.proposed_command else [])]
         ),
         _section("Settings", list(_settings(wanted))),
+        *([_section("Data", [_one_level_down(data_page)])] if data_page else []),
         _section("How each thing was made", list(_lineage(view.steps))),
     ]
     return "\n".join(parts)
@@ -52,6 +53,13 @@ def _head(view: CampaignView, wanted: Specification, written_at: str) -> str:
 
 def _section(title: str, lines: Sequence[str]) -> str:
     return "\n".join([f"## {title}", "", *lines, ""])
+
+
+def _one_level_down(page: str) -> str:
+    """A page without its title, its headings one level lower."""
+    lines = page.strip().splitlines()
+    lines = lines[1:] if lines[:1] and lines[0].startswith("# ") else lines
+    return "\n".join(f"#{line}" if line.startswith("#") else line for line in lines).strip()
 
 
 def _funnel(view: CampaignView) -> list[str]:

@@ -1,5 +1,6 @@
 """The forecast of a campaign: its own points, or those of its file where it trained too few drafts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import msgspec
 
 from engine.campaign.points import costs_of, drafted_of, points_of
 from engine.campaign.specification import Specification
+from engine.campaign.steps import UNTRAINED
 from engine.train.forecast.records import CannotForecast, DataPoint
 from state.records.campaigns import CampaignStep
 
@@ -34,7 +36,19 @@ def foretell(wanted: Specification, steps: tuple[CampaignStep, ...]) -> dict[str
     except CannotForecast as error:
         return {"refused": str(error), "remedy": error.remedy}
     plain: dict[str, Any] = msgspec.to_builtins(found)
-    return plain | {"source": source}
+    cautions = [*plain["cautions"], *(unequal_steps(steps) if source == "measured" else [])]
+    return plain | {"source": source, "cautions": cautions}
+
+
+def unequal_steps(steps: Sequence[CampaignStep]) -> list[str]:
+    """A word where larger amounts were trained for more steps too: docs/forecast.md shows how much that can be."""
+    counts = [one.figures["steps"] for one in steps if one.kind == "train" and one.name != UNTRAINED and one.figures]
+    if len(counts) < 2 or max(counts) < 1.5 * min(counts):
+        return []
+    return [
+        f"the trainings took {min(counts):,} to {max(counts):,} steps: part of the gain is longer training, not data; "
+        "train each until its held-out accept length stands still"
+    ]
 
 
 def _points(wanted: Specification, steps: tuple[CampaignStep, ...]) -> tuple[list[DataPoint], str]:

@@ -33,6 +33,8 @@ def outlook_lines(wanted: Specification, steps: Sequence[CampaignStep]) -> Itera
         hours = f", {one['hours']:.1f} h more" if one.get("hours") is not None else ""
         span = f"{length['value']:.2f} ({length['low']:.2f}–{length['high']:.2f})"
         yield f"{one['samples']:,.0f} samples: accept length {span}{speedup}{hours}"
+    for text in found.get("cautions", []):
+        yield f"mind: {text}"
 
 
 def proposal(campaign: Campaign, wanted: Specification, steps: Sequence[CampaignStep]) -> tuple[str, str]:
