@@ -109,7 +109,7 @@ def _launch_program(program: tuple[str, ...], options: dict[str, Any], as_json: 
     kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     schedule = schedule_of(Recipe(name="command"), {}, wishes_of(options, as_json))
     arguments: dict[str, Any] = {
-        "argv": [shutil.which(program[0]) or program[0], *program[1:]],
+        "argv": [_found(program[0], options["on"]), *program[1:]],
         "name": options["name"] or Path(program[0]).name,
         "kind": options["kind"],
         "working_dir": str((options["directory"] or Path.cwd()).absolute()),
@@ -133,6 +133,11 @@ def _launch_program(program: tuple[str, ...], options: dict[str, Any], as_json: 
             err=True,
         )
     sys.exit(ask("jobs.launch", arguments, as_json=as_json, said=lambda answer: SAID.format(**answer)))
+
+
+def _found(program: str, on: str) -> str:
+    """Its full path, as this shell finds it; the nodes of a Ray cluster find it themselves."""
+    return program if on.startswith("ray") else shutil.which(program) or program
 
 
 def opened_database(as_json: bool) -> Any:

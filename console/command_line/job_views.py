@@ -7,6 +7,7 @@ from state.outside_text import plain_line
 from state.records.jobs import ENDED, Job, JobEvent
 from state.secret_words import shown_argv
 from widgets import figures
+from widgets.jobs.place import place_words
 
 HEADINGS = ("ID", "NAME", "KIND", "STATE", "TIME", "RESULT")
 
@@ -27,7 +28,7 @@ def lines(job: Job, events: list[JobEvent], now: float) -> list[str]:
         ("command", shlex.join(shown_argv(job.argv))),
         ("directory", job.working_dir),
         ("run folder", job.run_folder),
-        ("process", f"{job.pid if job.pid is not None else '–'}, grace {figures.duration(job.grace_s)}"),
+        ("place", f"{place_words(job)}, grace {figures.duration(job.grace_s)}"),
     ]
     steps = [f"{_clock(event.at)}  {event.state}  {event.message}".rstrip() for event in events]
     return [plain_line(f"{name:<11} {value}", 4000) for name, value in facts] + ["", *map(plain_line, steps)]

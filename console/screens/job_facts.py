@@ -13,6 +13,7 @@ from state.secret_words import shown_argv, shown_parameters
 from widgets import figures
 from widgets.facts import Fact
 from widgets.jobs.columns import state_text, took
+from widgets.jobs.place import place_words
 
 LONGEST = 2000
 
@@ -23,7 +24,7 @@ def few_facts(job: Job) -> tuple[Fact, ...]:
     started = _clock(job.started_at)
     return (
         ("state", state_text(job) + reason),
-        ("time", f"{figures.duration(took(job))}, started {started}, pid {job.pid or figures.ABSENT}"),
+        ("time", f"{figures.duration(took(job))}, started {started}, {place_words(job)}"),
         ("command", plain_line(shown(shown_argv(job.argv)), LONGEST)),
         ("in", plain_line(job.working_dir)),
         ("run folder", plain_line(job.run_folder)),

@@ -20,7 +20,7 @@ LINES = 300
 
 
 def shell(host: Host, ray: RayHead, script: str, **more: object) -> int:
-    return host.launch("sh", "-c", script, working_dir=str(host.path), **({"on": ray.address} | more))
+    return host.launch("sh", "-c", script, **({"on": ray.address, "working_dir": str(host.path)} | more))
 
 
 def test_ends_logs_and_variables(ray_host: Host, ray: RayHead) -> None:
@@ -105,3 +105,10 @@ def test_a_wrong_token_is_named(ray_host: Host, ray: RayHead, monkeypatch: pytes
     ray_host.client.ensure_engine()
     job_id = shell(ray_host, ray, "true")
     wait_until(lambda: "RAY_AUTH_TOKEN" in (ray_host.job(job_id).reason or ""), "the reason")
+
+
+def test_a_log_that_ray_cannot_read_to_its_end(ray_host: Host, ray: RayHead) -> None:
+    job_id = shell(ray_host, ray, "echo first; sleep 1; printf '\\377\\376 no text\\n'; sleep 1; echo last; exit 3")
+    job = ray_host.wait_for(job_id)
+    assert (job.state, job.exit_code) == ("failed", 3)
+    assert "first\n" in ray_host.log(job_id)

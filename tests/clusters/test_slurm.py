@@ -20,7 +20,7 @@ SECRET = "hf-0123456789-not-to-be-found"
 
 
 def shell(host: Host, script: str, **more: object) -> int:
-    return host.launch("sh", "-c", script, working_dir=str(host.path), **({"on": "slurm"} | more))
+    return host.launch("sh", "-c", script, **({"on": "slurm", "working_dir": str(host.path)} | more))
 
 
 def times_run(host: Host) -> int:

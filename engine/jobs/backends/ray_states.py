@@ -64,6 +64,8 @@ def sighting_of(found: RayJob) -> Sighting:
         phase=phase,
         why=f"waits in Ray: {plain_line(found.message or '', 200)}" if phase == "pending" else found.status,
         where=plain_line((found.driver_agent_http_address or "").removeprefix("http://").rpartition(":")[0], 60),
+        # When it was submitted: the closest that Ray tells of a job that ran between two looks.
+        started_at=(found.start_time or 0) / 1000 if phase == "ended" and code is not None else None,
         ended_at=(found.end_time or 0) / 1000 if phase == "ended" else None,
         exit_code=code if code is not None and code >= 0 else None,
         exit_signal=-code if code is not None and code < 0 else None,

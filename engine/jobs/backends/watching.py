@@ -172,6 +172,7 @@ def _note_attempt(job: Job) -> None:
     path = _attempt(job)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
+    RunFolder(path.parent).log.touch(mode=0o600)  # so that whoever looks finds one, if an empty one
 
 
 def _moves(job: Job, now: float) -> bool:
