@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.check.records import DecodeLine
 from tests.check.pairs import dflash_tensors
 from tests.check.test_rules import (
     CASES, DEEPSEEK, DRAFT, DRAFT_CONFIG, EAGLE, EAGLE_1, GONE, IDS, MLA, NONE, PLAIN, REAL_TEXT, SERVE, SOUND, STEPS, TOKENS, TOP_K, TREE,
-    VLLM, VOCABULARY, S, Setup, benchmark, found, recipe, running, states, window,
+    VLLM, VOCABULARY, S, Setup, benchmark, decoded, found, recipe, running, states, window,
 )  # fmt: skip
 
 
@@ -172,6 +173,17 @@ FOUND = [
     ("fc-bypassed", S(EAGLE, tensors=NONE)),
     ("target-hidden-size-mismatch", S(draft={"target_hidden_size": 256})),
     ("draft-hidden-size-mismatch", S(EAGLE, target={"hidden_size": 1024}, draft=EAGLE_1, tensors=OLD_EAGLE)),
+    ("config-unreadable", S(files={"draft/config.json": "[]"})),
+    ("config-unreadable", S(tensors=NONE, files={"draft/model.safetensors.index.json": '{"weight_map": {"fc.weight": "model-1.safetensors"}}'})),
+    ("config-value-implausible", S(target={"hidden_size": -1})),
+    ("weights-not-safetensors", S(tensors=NONE, files={"draft/model.pt": "x", "draft/pytorch_model.bin": "x"})),
+    ("input-missing", S(SOUND.replace("{target}", "somebody/model"))),
+    ("input-missing", S(f"{SOUND} --tp-size $N")),
+    ("input-missing", S(f"docker run x {SERVE.replace('{target}', '/t')} --config /c/serve.yaml")),
+    ("live-accept-length-drop", S(live=running(), more=decoded((2.0, 8, 12), (1.59, 8, 12)))),
+    ("accept-rate-scale", S(f"{SERVE} {TOKENS} 2", None, live=running(), more={"decoded": (DecodeLine(1.0, 0.0, 1),)})),
+    ("flag-value-invalid", S(f"{SOUND} --tp-size=1.5")),
+    ("draft-architecture-unknown", S(draft={"architectures": ["Eagle3Speculator"]})),
 ]
 QUIET = [
     ("algorithm-family-mismatch", S(EAGLE.replace("{draft}", "{target}"))),
@@ -284,6 +296,19 @@ QUIET = [
     ("special-token-mismatch", S(EAGLE, draft={"eos_token_id": 3})),
     ("fc-bypassed", S(target={"hidden_size": 1024}, draft={"target_hidden_size": 1024}, changed={"fc.weight": ("BF16", (512, 3072)), "embed_tokens.weight": ("BF16", (1024, 512))})),
     ("draft-hidden-size-mismatch", S(alg("STANDALONE"), target={"hidden_size": 1024}, draft=PLAIN, tensors=NONE)),
+    ("config-unreadable", S(SOUND.replace("{target}", "somebody/model"))),
+    ("config-unreadable", S(SOUND.replace("{draft}", "{root}/nowhere"))),
+    ("weights-not-safetensors", S(SOUND.replace("{draft}", "{root}/nowhere"))),
+    ("input-missing", S(SERVE)),
+    ("input-missing", S(files={"draft/config.json": "{"})),
+    ("live-accept-length-drop", S(live=running(), more=decoded((2.0, 8, 12), (1.61, 8, 12)))),
+    ("live-accept-length-drop", S(live=running(), more=decoded((2.0, 8, 11), (1.2, 8, 12)))),
+    ("live-accept-length-drop", S(live=running(), more=decoded((1.19, 8, 40), (0.9, 8, 12)))),
+    ("accept-rate-scale", S(f"{SERVE} {TOKENS} 4", "0.5.23", live=running(), more={"decoded": (DecodeLine(2.0, 0.5, 1),)})),
+    ("accept-rate-scale", S(f"{SERVE} {TOKENS} 4", None, live=running(), more={"decoded": (DecodeLine(2.0, None, 1),)})),
+    ("accept-rate-scale", S(f"{SERVE} {TOKENS} 1", None, live=running(), more={"decoded": (DecodeLine(1.0, 1.0, 1),)})),
+    ("flag-value-invalid", S(alg("EAGEL3"), "0.5.9")),
+    ("flag-repeated", S(SOUND)),
 ]
 # fmt: on
 
