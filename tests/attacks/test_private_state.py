@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.client import Client
-from state.errors import StateError
-from state.folder import StateFolder, make_private, state_folder
+from engine.client import Client, CommandRefused
+from state.folder import make_private, state_folder
 from tests.jobs.conftest import LIMIT_S, wait_until
 
 OTHER_USER = 65534
@@ -101,28 +100,43 @@ def test_links_in_the_state_folder_are_not_followed(tmp_path: Path, monkeypatch:
     assert precious.read_text() == "dear"
 
 
-@pytest.mark.parametrize(
-    "name", ["../evil", "/etc/evil", "a/b", "..", ".", "", "a\nb", "a\x1b[2J", "x" * 300, "a b;rm"]
-)
-@pytest.mark.parametrize("command", ["regen", "bench"])
-def test_run_names_cannot_leave_the_runs_folder(command: str, name: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"prompt": "hello"}\n')
-    server = "http://127.0.0.1:9"
-    arguments = {
-        "regen": ["regen", "start", str(prompts), "--server", server, f"--name={name}", "--model", "m"],
-        "bench": ["bench", "run", server, f"--name={name}"],
-    }[command]
-    found = subprocess.run(
-        [sys.executable, "-m", "console", *arguments], capture_output=True, text=True, timeout=60,
-        env=os.environ | {"ALULA_HOME": str(home)},
-    )  # fmt: skip
-    with suppress(StateError):
-        subprocess.run([sys.executable, "-m", "console", "engine", "stop"], capture_output=True,
-                       env=os.environ | {"ALULA_HOME": str(home)})  # fmt: skip
-    assert "Traceback" not in found.stderr
-    assert not list(tmp_path.rglob("*evil*")) and not Path("/etc/evil").exists()
-    runs = StateFolder(path=home).runs_path
-    for folder in runs.iterdir() if runs.is_dir() else []:
-        assert folder.resolve().parent == runs.resolve()
+NAMES = (
+    "../evil", "/tmp/evil", "a/b", "..", ".", "", "a\nb", "a\x1b[2J", "x" * 300, "a b;rm", "a\0b", "-rf", "\u202ea"
+)  # fmt: skip
+POINT = {"name": "p", "url": "http://127.0.0.1:9"}
+
+
+def asked_with(name: str, folder: Path) -> dict[str, dict[str, object]]:
+    """Every command that makes a folder for something that has a name."""
+    prompts = str(folder / "prompts.jsonl")
+    bench = {
+        "name": name, "kind": "run", "points": [POINT], "baseline": "p", "loads": [{"concurrency": 1}], "repeats": 1,
+        "prompts": {"path": prompts}, "created_at": 0.0,
+    }  # fmt: skip
+    return {
+        "regen.start": {"inputs": [prompts], "server_url": "http://127.0.0.1:9", "model": "m", "name": name},
+        "bench.start": {"plan": bench},
+        "data.search": {"request": {"name": name, "scouts": [], "offline": True}},
+        "jobs.launch": {"argv": ["true"], "name": name, "kind": name},
+        "campaign.start": {"specification": {"name": name}},
+    }
+
+
+def test_no_name_leads_out_of_the_state_folder(busy: Client, tmp_path: Path) -> None:
+    """The engine itself refuses such names, or makes harmless folders of them, whatever a command line let through."""
+    busy.ask("jobs.pause", {"by": "test"})
+    (tmp_path / "prompts.jsonl").write_text('{"prompt": "hello"}\n')
+    before, made = set(tmp_path.iterdir()), []
+    for name in NAMES:
+        for kind, arguments in asked_with(name, tmp_path).items():
+            try:
+                made.append(busy.ask(kind, arguments, timeout_s=LIMIT_S).get("run_folder"))
+            except CommandRefused as refused:
+                assert "Traceback" not in str(refused) and "internal" not in str(refused).lower(), (kind, name)
+    assert set(tmp_path.iterdir()) == before and not Path("/tmp/evil").exists()
+    for kind, arguments in asked_with("good", tmp_path).items():
+        if kind != "campaign.start":  # a whole specification would be needed
+            made.append(busy.ask(kind, arguments, timeout_s=LIMIT_S)["run_folder"])
+    for folder in filter(None, made):
+        assert Path(folder).resolve().parent == busy.folder.runs_path.resolve()
+        assert Path(folder).name.isprintable() and len(Path(folder).name) < 128
