@@ -83,37 +83,33 @@ def write_plan(
         write_page(document, **page, as_json=as_json)
         return
     from engine.data.discovery.table import TableError, read_table
-    from engine.data.plan.reading import parse_plan
     from engine.data.plan.records import PlanError, Target
-    from engine.data.plan.writing import plan_of, plan_text
+    from engine.data.plan.writing import plan_of, save_plan
 
     if output.exists() and not force:
         leave(f"{output} is there already", "give another --output, or --force", as_json=as_json)
     whole = total if total is not None else (round(present * times) if present else None)
     try:
+        sets = read_table(table)
         plan = plan_of(
-            read_table(table),
+            sets,
             name=name,
             total=whole,
             target=Target(model=target, tokenizer=tokenizer),
             benchmarks=benchmarks,
-            shares=_parts(shares, as_json),
+            shares=_parts(shares, {one.domain for one in sets if one.kept}, as_json),
             seed=seed,
         )
-        text = plan_text(plan, output.name)
-        parse_plan(text, output.name)
-        output.write_text(text, encoding="utf-8")
+        save_plan(plan, output)
     except (PlanError, TableError) as error:
         leave(str(error), error.remedy, as_json=as_json)
-    except OSError as error:
-        leave(f"cannot write {output}: {error.strerror}", "give another --output", as_json=as_json)
     if as_json:
         click.echo(to_json({"file": str(output), "plan": plan}))
     else:
         click.echo(f"{len(plan.source)} sources in {output}\nalula data prepare {output}")
 
 
-def _parts(shares: tuple[str, ...], as_json: bool) -> dict[str, float]:
+def _parts(shares: tuple[str, ...], domains: set[str], as_json: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     for share in shares:
         domain, _, part = share.rpartition("=")
@@ -123,6 +119,12 @@ def _parts(shares: tuple[str, ...], as_json: bool) -> dict[str, float]:
             found[domain] = -1.0
         if not domain or not 0 <= found[domain] <= 1:
             leave(f"--share {share}", "write DOMAIN=PART with a part of 0 to 1", as_json=as_json)
+        if domain not in domains:
+            leave(
+                f"--share {share}: no kept set is of that domain",
+                f"there are {', '.join(sorted(domains)) or 'none'}",
+                as_json=as_json,
+            )
     if sum(found.values()) > 1 + 1e-9:
         leave("the shares come to more than 1", "leave room, or give parts that come to 1", as_json=as_json)
     return found

@@ -6,6 +6,8 @@ from typing import Any
 
 from engine.data.records import Raw, Source, SourceError
 
+TIMEOUT_S = 30.0
+
 
 def read_hub(source: Source, skip: int = 0) -> Iterator[Raw]:
     """Rows of one split in their order after the first `skip`.
@@ -13,7 +15,7 @@ def read_hub(source: Source, skip: int = 0) -> Iterator[Raw]:
     Raises:
         SourceError: The set is unknown, gated, needs code of its own, or the hub does not answer.
     """
-    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
+    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", f"{TIMEOUT_S:.0f}")
     try:
         yield from _stream(source).skip(skip)
     except SourceError:
@@ -33,7 +35,7 @@ def pinned(source: Source) -> Source:
 
     assert source.hub is not None
     try:
-        info = HfApi().dataset_info(source.hub, revision=source.revision, timeout=30)
+        info = HfApi().dataset_info(source.hub, revision=source.revision, timeout=TIMEOUT_S)
     except Exception as error:
         raise explain_hub_error(source, error) from error
     return msgspec.structs.replace(source, revision=info.sha)
