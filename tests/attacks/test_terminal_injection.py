@@ -14,7 +14,13 @@ from textual.pilot import Pilot
 
 from console.app import Console
 from console.screens.table import SCREENS
+from state.bench import add_bench
+from state.campaigns import add_campaign
+from state.data import add_preparation, add_search, write_scout
 from state.database import open_database
+from state.records.bench import Bench
+from state.records.campaigns import Campaign, CampaignStep
+from state.records.data import DataPreparation, DataSearch, DataSet, FunnelStep, ScoutProgress
 from tests.console.seeded import console, seed
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b31m\x07\b\r\n\u202e[bold]loud[/nope] [link=file:///etc]x"
@@ -29,6 +35,27 @@ FREE_TEXT = {
     "server": ("version", "model", "draft_model", "speculative_algorithm", "health_message", "framework"),
     "engine_part": ("last_error",),
 }
+SET = DataSet(id=EVIL, domain=EVIL, licence=EVIL, why=EVIL, remark=EVIL, columns={EVIL: EVIL}, copies=(EVIL,))
+STEP = CampaignStep(campaign_id=0, position=0, name=EVIL, kind="data", message=EVIL, command=EVIL, outputs={EVIL: EVIL})
+SPECIFICATION = {"name": EVIL, "target": {"model": EVIL}, "data": {"prompts": [EVIL]}, "bench": {"prompts": EVIL}}
+
+
+def add_rows(database: sqlite3.Connection) -> None:
+    """What the seeded state has none of."""
+    add_bench(database, Bench(name=EVIL, kind="run", run_folder=EVIL, points=1, cells=1, created_at=1.0, message=EVIL))
+    search = DataSearch(name=EVIL, run_folder=EVIL, created_at=1.0, message=EVIL, sets=(SET,))
+    number = add_search(database, search)
+    scout = {"scout": EVIL, "round": EVIL, "state": "failed", "message": EVIL, "updated_at": 1.0}
+    write_scout(database, ScoutProgress(search_id=number, asked=1, to_ask=1, found=1, kept=1, **scout))
+    paths = {"run_folder": EVIL, "plan_path": EVIL, "output_folder": EVIL}
+    add_preparation(
+        database,
+        DataPreparation(name=EVIL, created_at=1.0, message=EVIL, stage=EVIL, funnel=(FunnelStep(EVIL, 1),), **paths),
+    )
+    campaign = Campaign(name=EVIL, folder=EVIL, specification=SPECIFICATION, created_at=1.0, message=EVIL)
+    add_campaign(database, campaign, [STEP])
+
+
 FORBIDDEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -50,6 +77,7 @@ def poison(database: sqlite3.Connection, run: Path) -> None:
     for table, columns in FREE_TEXT.items():
         for column in columns:
             database.execute(f"UPDATE {table} SET {column} = ? || rowid", [EVIL])
+    add_rows(database)
     arguments = '["a\\u001b[2J","--x=\\u009b31m[/nope]"]'
     database.execute("UPDATE job SET argv = ?, run_folder = ?", [arguments, str(run)])
 
@@ -80,7 +108,7 @@ async def test_no_screen_draws_control_characters(app: Console, size: tuple[int,
 @pytest.mark.parametrize(
     "command",
     [("jobs", "list"), ("jobs", "show", "1"), ("jobs", "logs", "1"), ("alerts",), ("servers",), ("gpus",), ("status",),
-     ("regen", "status")],
+     ("regen", "status"), ("regen", "list"), ("bench", "show"), ("campaign", "status")],
     ids=" ".join,
 )  # fmt: skip
 async def test_no_command_prints_control_characters(app: Console, command: tuple[str, ...]) -> None:
