@@ -13,7 +13,7 @@ from console.command_line.live_view import could_not, to_json
 from state.campaigns import find_campaign
 from state.database import open_database
 from state.errors import StateError
-from state.folder import state_folder
+from state.folder import make_private, state_folder
 from state.records.campaigns import CampaignView
 
 
@@ -43,7 +43,8 @@ def document(name: str | None, output: Path | None, as_json: bool) -> None:
     folder = output if output is not None and output.is_dir() else Path(view.campaign.folder)
     path = output if output is not None and not output.is_dir() else next_document(folder)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder == Path(view.campaign.folder):
+            make_private(make_private(folder.parent) / folder.name)
         path.write_text(document_of(view, time.strftime("%Y-%m-%d %H:%M"), data_page), encoding="utf-8")
     except OSError as error:
         leave(f"cannot write {path}: {error.strerror}", "give another --output", as_json)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from engine.campaign.costs import cost_of
 from engine.campaign.looking import look
 from engine.campaign.next_move import Begin, Examine, Finish, Stop, next_move, over_limit
+from engine.campaign.requests import STOPPED_RULE
 from engine.campaign.specification import CampaignError, Specification, specification_of
 from engine.campaign.work import begin, passed, refused, stand_still
 from engine.commands import Handler
 from engine.context import EngineContext, Refusal
-from state.campaigns import read_campaign_steps, running_campaigns, update_campaign
+from state.campaigns import read_campaign, read_campaign_steps, running_campaigns, update_campaign
 from state.jobs import read_job
 from state.records.campaigns import Campaign, CampaignStep
 from state.records.jobs import Job
@@ -39,6 +40,7 @@ def campaigns_part(handlers: Mapping[str, Handler]) -> Callable[[EngineContext],
             while True:
                 for campaign in running_campaigns(database):
                     await carry_on(database, context, handlers, campaign)
+                    call_out(database, context, campaign.id)
                 await asyncio.sleep(LOOK_S)
         finally:
             database.close()
@@ -63,6 +65,20 @@ async def carry_on(
             stand_still(database, campaign.id, message, step=step, failed=failed)
         case Finish():
             update_campaign(database, campaign.id, state="done", ended_at=time.time(), message="", single_step=False)
+
+
+def call_out(database: sqlite3.Connection, context: EngineContext, campaign_id: int) -> None:
+    """An alert for a campaign that has just failed; going on with it clears the alert."""
+    campaign = read_campaign(database, campaign_id)
+    if campaign is not None and campaign.state == "failed":
+        context.raise_alert(
+            rule=STOPPED_RULE,
+            subject=f"campaign {campaign.name}",
+            severity="error",
+            title="A campaign stands still",
+            cause=campaign.message,
+            remedy=f"mend it, then: alula campaign resume {campaign.name}",
+        )
 
 
 def jobs_of(database: sqlite3.Connection, steps: Steps) -> dict[int, Job]:

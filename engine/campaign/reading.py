@@ -21,6 +21,8 @@ def read_specification(path: Path) -> Specification:
         CampaignError: It cannot be read, has a slip in it, or names files that are not there.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise CampaignError(f"{path} is no regular file", "give a campaign's file: docs/campaign.md shows one")
         if path.stat().st_size > LARGEST_FILE:
             raise CampaignError(f"{path} is larger than 1 MiB", "give a campaign's file: docs/campaign.md shows one")
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Specification)

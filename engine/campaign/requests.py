@@ -11,6 +11,7 @@ from engine.campaign.specification import CampaignError, Specification, specific
 from engine.campaign.steps import steps_of
 from engine.commands import Handler, Request
 from engine.context import Refusal
+from state.alerts import clear_alert
 from state.campaigns import (
     add_campaign,
     find_campaign,
@@ -20,6 +21,8 @@ from state.campaigns import (
 )
 from state.jobs import request_stop
 from state.records.campaigns import Campaign
+
+STOPPED_RULE = "campaign-stopped"
 
 
 class StartArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,6 +97,7 @@ def resume(request: Request) -> dict[str, Any]:
         raise Refusal(f"{campaign.name} is running", f"see it: alula campaign status {campaign.name}")
     if campaign.state == "done" and asked.specification is None:
         raise Refusal(f"{campaign.name} is done", f"see it: alula campaign status {campaign.name}")
+    clear_alert(request.database, STOPPED_RULE, f"campaign {campaign.name}", request.now)
     steps = read_campaign_steps(request.database, campaign.id)
     changes: dict[str, Any] = {}
     if asked.specification is not None:

@@ -10,6 +10,7 @@ from engine.campaign.steps import samples_of
 from engine.campaign.subset import write_subset
 from engine.campaign.trained import has_checkpoint
 from engine.jobs.ports import free_port, is_free
+from state.folder import make_private
 from state.jobs import open_jobs
 from state.records.campaigns import CampaignStep
 from state.regenerations import find_regeneration
@@ -31,7 +32,7 @@ def surroundings(
         CampaignError: The server that is to answer does not, or no port is free.
         OSError: A file cannot be read or written.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(make_private(folder.parent) / folder.name)
     begun = bool(step.work or step.job_ids)
     run = find_regeneration(database, step.work) if step.kind == "regen" and begun else None
     return Around(
