@@ -3,6 +3,7 @@
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,14 @@ def failures(run: str, as_json: bool) -> None:
     """
     from engine.regen.remedies import FAILURE_REMEDIES
 
-    found = [
-        {"kind": kind, "count": count, "example": name, "message": message, "remedy": FAILURE_REMEDIES.get(kind, "")}
-        for kind, count, name, message in _read(run, as_json, lambda store: store.failures())
-    ]
+    found: list[dict[str, Any]] = []
+    for kind, count, name, message in _read(run, as_json, lambda store: store.failures()):
+        same = next((one for one in found if one["kind"] == kind), None)
+        if same is not None:
+            same["count"] += count
+            continue
+        remedy = FAILURE_REMEDIES.get(kind, "")
+        found.append({"kind": kind, "count": count, "example": name, "message": message, "remedy": remedy})
     if as_json:
         click.echo(to_json(found))
     else:
@@ -60,7 +65,7 @@ def flaws(run: str, as_json: bool) -> None:
     """
     from engine.regen.remedies import FLAW_REMEDIES
 
-    found = _read(run, as_json, _flaws_by_source)
+    found = _merged(_read(run, as_json, _flaws_by_source))
     if as_json:
         click.echo(to_json(found))
     else:
@@ -77,28 +82,41 @@ def flaws(run: str, as_json: bool) -> None:
 
 
 def _flaws_by_source(store: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            "source": tally.extent.name,
-            "kind": kind,
-            "count": count,
-            "share": count / tally.done if tally.done else None,
-            "example": name,
-        }
-        for tally in store.source_tallies()
-        for kind, count, name in store.flaw_examples(tally.extent)
-    ]
+    """For each source its answers, without a kind, and its flaws."""
+    found = []
+    for tally in store.source_tallies():
+        found.append({"source": tally.extent.name, "kind": None, "count": 0, "done": tally.done, "example": ""})
+        for kind, count, name in store.flaw_examples(tally.extent):
+            found.append({"source": tally.extent.name, "kind": kind, "count": count, "done": 0, "example": name})
+    return found
 
 
-def _read(run: str, as_json: bool, read: Callable[[Any], Any]) -> Any:
+def _merged(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Flaws of one kind and source in several shards as one, with their share of the answers."""
+    done: dict[str, int] = {}
+    whole: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in found:
+        one = dict(one)
+        done[one["source"]] = done.get(one["source"], 0) + one.pop("done")
+        if one["kind"] is None:
+            continue
+        same = whole.setdefault((one["source"], one["kind"]), {**one, "count": 0})
+        same["count"] += one["count"]
+    return [{**one, "share": one["count"] / done[source] if done[source] else None}
+            for (source, _), one in whole.items()]  # fmt: skip
+
+
+def _read(run: str, as_json: bool, read: Callable[[Any], list[Any]]) -> list[Any]:
+    """What each shard of a run gives."""
+    from engine.regen.shards import shard_folders
     from engine.regen.store import Store
 
     found = find_run(run, as_json)
     try:
-        store = Store(Path(found.run_folder), read_only=True)
-        try:
-            return read(store)
-        finally:
-            store.close()
+        read_all = []
+        for folder in shard_folders(Path(found.run_folder)):
+            with closing(Store(folder, read_only=True)) as store:
+                read_all += read(store)
+        return read_all
     except (OSError, ValueError, sqlite3.Error) as error:
         leave(f"cannot read {found.name}: {error}\nit has none before its inputs are read: {found.run_folder}", as_json)

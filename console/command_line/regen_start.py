@@ -16,8 +16,8 @@ from console.command_line.regen_views import look_at
 from engine.client import Client, CommandRefused, EngineUnavailable
 from state.database import open_database
 from state.errors import StateError
+from state.fleets import read_whole
 from state.folder import state_folder
-from state.regenerations import find_regeneration
 
 WAIT_LOOK_S = 0.3
 
@@ -46,6 +46,11 @@ WAIT_LOOK_S = 0.3
 )  # fmt: skip
 @click.option("--pause-at", multiple=True, metavar=THRESHOLD, help="Pause above this share of a flaw; off is never.")
 @click.option("--allow-lossy", is_flag=True, help="Take answers of a server that accepts draft tokens lossily.")
+@click.option("--shards", default=1, show_default=True, type=click.IntRange(1, 256), help="Split over so many workers.")
+@click.option(
+    "--on", default="local", show_default=True, metavar="PLACE",
+    help="Where the workers run: local, slurm, slurm://PARTITION, ray://HOST:PORT. See docs/clusters.md.",
+)  # fmt: skip
 @click.option("--wait", is_flag=True, help="Wait until the run has ended; exit 1 if samples failed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def start(as_json: bool, wait: bool, inputs: tuple[Path, ...], servers: tuple[str, ...], **options: Any) -> None:
@@ -64,7 +69,8 @@ def start(as_json: bool, wait: bool, inputs: tuple[Path, ...], servers: tuple[st
         client = Client(state_folder())
         client.ensure_engine()
         answer = client.ask("regen.start", arguments)
-        said = f"{answer['name']} has started as job {answer['job_id']}\nalula regen status {answer['name']} --watch"
+        jobs = ", ".join(map(str, answer.get("job_ids", [answer["job_id"]])))
+        said = f"{answer['name']} has started as job {jobs}\nalula regen status {answer['name']} --watch"
         click.echo(to_json(answer) if as_json else said)
         sys.exit(_wait(answer["name"]) if wait else 0)
     except (StateError, EngineUnavailable, CommandRefused) as error:
@@ -96,6 +102,8 @@ def _arguments(
         "tokenizer": str(tokenizer.absolute()) if tokenizer else None,
         "pause_at": thresholds(options["pause_at"], as_json),
         "allow_lossy": options["allow_lossy"],
+        "shards": options["shards"],
+        "on": options["on"],
     }
 
 
@@ -133,11 +141,11 @@ def _sampling_by_source(
 
 def _wait(name: str) -> int:
     with closing(open_database(state_folder().database_path)) as database:
-        while (run := find_regeneration(database, name)) is not None and run.state == "running":
+        while (row := read_whole(database, name)) is not None and row.run.state == "running":
             time.sleep(WAIT_LOOK_S)
         view = look_at(database, name)
     click.echo("\n".join(view.lines), err=True)
-    return 2 if run is None or run.state != "done" else view.exit_code
+    return 2 if row is None or row.run.state != "done" else view.exit_code
 
 
 def _first_problem(inputs: tuple[Path, ...]) -> tuple[str, str] | None:

@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 
 from console.command_line.live_view import View, table
+from state.fleets import read_whole, with_fleets
 from state.outside_text import plain_line
 from state.records.regeneration import Regeneration, RegenerationDetail, RegenerationProgress
-from state.regenerations import find_regeneration, latest_progress, read_detail, read_regenerations
+from state.records.views import RegenerationRow
+from state.regenerations import find_regenerations, latest_progress, read_detail, read_regenerations
 from widgets import figures
 
 BAR_CELLS = 40
@@ -19,7 +21,7 @@ STALE_S = 5.0
 
 def look_at_all(database: sqlite3.Connection) -> View:
     """A row for each run."""
-    runs = [(run, latest_progress(database, run.id)) for run in read_regenerations(database)]
+    runs = [(row.run, row.progress) for row in rows_of_all(database)]
     rows = [
         [run.name, run.state, f"{progress.done if progress else 0}/{run.total}", _failed(progress), _eta(run, progress)]
         for run, progress in runs
@@ -31,25 +33,37 @@ def look_at_all(database: sqlite3.Connection) -> View:
 
 def look_at(database: sqlite3.Connection, name: str | None) -> View:
     """One run in full; the newest where no name is given."""
-    run = find_regeneration(database, name) if name else next(iter(read_regenerations(database)), None)
-    if run is None:
+    newest = next(iter(read_regenerations(database)), None)
+    row = read_whole(database, name or (newest.fleet or newest.name if newest else ""))
+    if row is None:
         what = f"there is no run {plain_line(name, 80)}" if name else "there is no run yet"
         return View([what, "see them: alula regen list"], {"error": what}, exit_code=2)
-    progress = latest_progress(database, run.id)
-    detail = read_detail(database, run.id)
+    run, progress, detail = row.run, row.progress, row.detail
     lines = [*_lines(run, progress), *(_detail_lines(run, detail) if detail else [])]
+    shards = [_shard(database, one) for one in find_regenerations(database, run.name)] if run.id < 0 else []
+    lines += [f"  shard     {words}" for words, _ in shards]
     value = {**_value(run, progress), "detail": msgspec.to_builtins(detail)}
+    if shards:
+        value["shards"] = [one for _, one in shards]
     return View(lines, value, exit_code=1 if progress and progress.failed else 0)
+
+
+def rows_of_all(database: sqlite3.Connection) -> list[RegenerationRow]:
+    """Every run, the newest first; the shards of a fleet behind the row of the whole."""
+    rows = [
+        RegenerationRow(run, latest_progress(database, run.id), (), read_detail(database, run.id))
+        for run in read_regenerations(database)
+    ]
+    return with_fleets(rows)
 
 
 def look_at_servers(database: sqlite3.Connection, name: str) -> View:
     """What each server of a run is given."""
-    run = find_regeneration(database, name)
-    if run is None:
+    row = read_whole(database, name)
+    if row is None:
         what = f"there is no run {plain_line(name, 80)}"
         return View([what, "see them: alula regen list"], {"error": what}, exit_code=2)
-    detail = read_detail(database, run.id)
-    found = detail.servers if detail else ()
+    found = row.detail.servers if row.detail else ()
     rows = [
         [one.url, one.state, f"{one.weight:g}", f"{one.in_flight}/{one.concurrency}", figures.count(one.answered),
          figures.rate(one.tokens_per_s), one.message or one.decision]
@@ -57,6 +71,13 @@ def look_at_servers(database: sqlite3.Connection, name: str) -> View:
     ]  # fmt: skip
     lines = table(["SERVER", "STATE", "WEIGHT", "AT ONCE", "ANSWERED", "SPEED", "WHY"], rows, right=[2, 3, 4, 5])
     return View(lines if rows else ["no worker has told of its servers yet"], msgspec.to_builtins(found))
+
+
+def _shard(database: sqlite3.Connection, run: Regeneration) -> tuple[str, dict[str, Any]]:
+    progress = latest_progress(database, run.id)
+    done = f"{figures.count(progress.done if progress else 0)} of {figures.count(run.total)}"
+    words = f"{run.name} {run.state}, {done}, {_failed(progress)} failed, left {_eta(run, progress)}"
+    return words + (f"; {plain_line(run.message, 120)}" if run.message else ""), _value(run, progress)
 
 
 def _detail_lines(run: Regeneration, detail: RegenerationDetail) -> list[str]:

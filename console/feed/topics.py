@@ -11,6 +11,7 @@ from engine.campaign.reports import read_view
 from engine.watch.throttle import reasons
 from state import alerts, bench, campaigns, gpus, host, job_queue, jobs, regenerations, servers
 from state.engine import is_running, read_engine, read_parts
+from state.fleets import with_fleets
 from state.records.bench import BenchRow
 from state.records.campaigns import CampaignView
 from state.records.gpus import GpuProcess, GpuSample
@@ -88,7 +89,7 @@ def read_regenerations(database: sqlite3.Connection) -> tuple[RegenerationRow, .
             speeds = regenerations.speed_history(database, run.id, until - SPEED_HISTORY_S, until, SPEED_STEP_S)
         progress, detail = regenerations.latest_progress(database, run.id), regenerations.read_detail(database, run.id)
         rows.append(RegenerationRow(run, progress, speeds, detail))
-    return tuple(rows)
+    return tuple(with_fleets(rows))
 
 
 def read_benches(database: sqlite3.Connection) -> tuple[BenchRow, ...]:

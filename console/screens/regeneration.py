@@ -125,8 +125,11 @@ class RegenerationScreen(ChartedScreen):
 
     def read_chart(self, database: sqlite3.Connection, span_s: float, now: float, name: str) -> ChartRecord:
         """Tokens a second."""
-        history = progress_history(database, self.row.run.id, now - span_s)
-        speed = Series("tokens/s", tuple((one.taken_at, one.tokens_per_s_now) for one in history))
+        points = self.row.speeds  # of a fleet: all shards together, the last minutes
+        if self.row.run.id > 0:
+            history = progress_history(database, self.row.run.id, now - span_s)
+            points = tuple((one.taken_at, one.tokens_per_s_now) for one in history)
+        speed = Series("tokens/s", points)
         return ChartRecord(f"Tokens a second, last {name}", "tok/s", (speed,))
 
     def action_pause_run(self) -> None:

@@ -28,7 +28,7 @@ def pause_run(console: "Console", row: RegenerationRow | None) -> None:
 
     def answered(confirmed: bool | None) -> None:
         if confirmed:
-            console.ask("regen.pause", {"name": str(row.run.id)}, f"{row.run.name} is being paused")
+            console.ask("regen.pause", {"name": row.run.name}, f"{row.run.name} is being paused")
 
     console.push_screen(Confirmation(f"Pause {row.run.name}?", consequences, confirm="Pause", refuse="Go on"), answered)
 
@@ -36,7 +36,7 @@ def pause_run(console: "Console", row: RegenerationRow | None) -> None:
 def resume_run(console: "Console", row: RegenerationRow | None) -> None:
     """Go on with a run."""
     if row is not None:
-        console.ask("regen.resume", {"name": str(row.run.id)}, f"{row.run.name} goes on")
+        console.ask("regen.resume", {"name": row.run.name}, f"{row.run.name} goes on")
 
 
 def retry_failed(console: "Console", row: RegenerationRow | None) -> None:
@@ -60,7 +60,7 @@ def retry_failed(console: "Console", row: RegenerationRow | None) -> None:
             return
         kind = kinds[place - 1][0] if place else None
         said = f"failed samples of {row.run.name} are asked again"
-        console.ask("regen.retry", {"name": str(row.run.id), "kind": kind}, said)
+        console.ask("regen.retry", {"name": row.run.name, "kind": kind}, said)
 
     question = f"Ask which failed samples of {row.run.name} again? What is answered stays."
     console.push_screen(OneOf(question, choices), chosen)
@@ -119,4 +119,4 @@ def remove_server(console: "Console", row: RegenerationRow) -> None:
 
 
 def _steer(console: "Console", row: RegenerationRow, change: dict[str, Any], done: str) -> None:
-    console.ask("regen.steer", {"name": str(row.run.id), **change}, f"{row.run.name}: {done}")
+    console.ask("regen.steer", {"name": row.run.name, **change}, f"{row.run.name}: {done}")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from engine.regen.guard import read_known
 from engine.regen.joined import Joined
 from engine.regen.manifest import (
     CONVERSATIONS,
@@ -19,9 +18,9 @@ from engine.regen.manifest import (
 )
 from engine.regen.records import Plan
 from engine.regen.selection import ExportOptions, Side
-from engine.regen.store import Store
 from engine.regen.tokens.parquet import RowWriter
 from engine.regen.tokens.tokenizer import TokenizerError, load_tokenizer, tokenizer_sha256
+from engine.regen.whole import Whole
 from engine.regen.whole_file import WholeFile, write_whole
 
 
@@ -29,7 +28,7 @@ def export_run(folder: Path, plan: Plan, output: Path | None = None, options: Ex
     """Write all answers, with the manifest and the rejected records beside them.
 
     Args:
-        folder: The run folder.
+        folder: The run folder, or a fleet's.
         plan: Its plan.
         output: The file, which appears whole or not at all; `conversations.jsonl` in the run folder where not given.
             A name that ends in `.parquet` asks for token rows.
@@ -44,16 +43,16 @@ def export_run(folder: Path, plan: Plan, output: Path | None = None, options: Ex
     if str(target.absolute()) in {*plan.inputs, *options.native}:
         raise ValueError(f"{target} is an input of the run, and would be overwritten")
     parquet = target.suffix == ".parquet"
-    if parquet:
-        options = msgspec.structs.replace(options, tokenizer=str(tokenizer_folder(folder, plan, options)))
-    store = Store(folder, read_only=True)
+    store = Whole(folder)
     try:
+        if parquet:
+            options = msgspec.structs.replace(options, tokenizer=str(tokenizer_folder(store, plan, options)))
         joined = Joined(store, options)
         files = _write_rows(joined, target, options) if parquet else _write_lines(joined, target, options)
         rejected = (msgspec.json.encode(one) + b"\n" for one in (*store.rejections(), *joined.rejections))
         write_whole(beside(folder, target, REJECTED), rejected)
         manifest = make_manifest(
-            folder, plan, store, files=files, options=options, left_out=dict(joined.left_out), native=joined.native,
+            plan, store, files=files, options=options, left_out=dict(joined.left_out), native=joined.native,
             tokenizer_sha256=tokenizer_sha256(Path(options.tokenizer)) if parquet and options.tokenizer else None,
         )  # fmt: skip
         write_whole(beside(folder, target, MANIFEST), [msgspec.json.format(msgspec.json.encode(manifest), indent=2)])
@@ -62,13 +61,13 @@ def export_run(folder: Path, plan: Plan, output: Path | None = None, options: Ex
         store.close()
 
 
-def tokenizer_folder(folder: Path, plan: Plan, options: ExportOptions) -> Path:
+def tokenizer_folder(store: Whole, plan: Plan, options: ExportOptions) -> Path:
     """Where the target's tokenizer lies: as given, as the run was asked in, or the server's own folder if it is here.
 
     Raises:
         TokenizerError: Nowhere.
     """
-    known = read_known(folder)
+    known = store.known()
     served = known.reference.flags.get("model_path") if known else None
     for found in (options.tokenizer, plan.tokenizer, served):
         if isinstance(found, str) and Path(found).is_dir():

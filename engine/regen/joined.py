@@ -13,16 +13,16 @@ import msgspec
 from engine.regen.native import Native, read_native
 from engine.regen.records import Message, Rejection, Stored
 from engine.regen.selection import ExportOptions, Side, flaw_left_out, side_of, side_of_hash
-from engine.regen.store import Store
 from engine.regen.tokens.native_rows import native_rows
 from engine.regen.tokens.rows import Row, Unfit, rows_of
 from engine.regen.tokens.tokenizer import TargetTokenizer
+from engine.regen.whole import Whole
 
 
 class Joined:
     """One pass over an export's content. What it counts is complete once a pass has ended."""
 
-    def __init__(self, store: Store, options: ExportOptions) -> None:
+    def __init__(self, store: Whole, options: ExportOptions) -> None:
         self.left_out: Counter[str] = Counter()
         self.rejections: list[Rejection] = []
         self.native = 0

@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
-from engine.regen.guard import read_known
 from engine.regen.identity import Identity
 from engine.regen.records import Plan
 from engine.regen.selection import ExportOptions, Side
-from engine.regen.store import Store
+from engine.regen.whole import Whole
 from state.version import VERSION
 
 CONVERSATIONS = "conversations.jsonl"
@@ -53,6 +52,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     sampling: dict[str, Any]
     sampling_by_source: dict[str, Any] = {}
     samples_a_prompt: int = 1
+    shards: int = 1
+    """Workers among which the samples were split by the hash of their ids."""
     tokenizer_sha256: str | None = None
     """Of the tokenizer's files that decide which tokens a conversation becomes, the chat template among them."""
     answered_by: dict[str, Identity] = {}
@@ -63,9 +64,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_manifest(
-    folder: Path,
     plan: Plan,
-    store: Store,
+    store: Whole,
     *,
     files: dict[Side, ExportedFile],
     options: ExportOptions,
@@ -74,7 +74,7 @@ def make_manifest(
     tokenizer_sha256: str | None,
 ) -> Manifest:
     """The manifest of an export that has just been written."""
-    tally, known = store.tally(), read_known(folder)
+    tally, known = store.tally(), store.known()
     return Manifest(
         file=files["train"].file,
         sha256=files["train"].sha256,
@@ -94,6 +94,7 @@ def make_manifest(
         sampling=msgspec.to_builtins(plan.sampling),
         sampling_by_source=msgspec.to_builtins(plan.sampling_by_source),
         samples_a_prompt=plan.samples,
+        shards=len(store.folders),
         tokenizer_sha256=tokenizer_sha256,
         answered_by=known.servers if known else {},
         flaws=store.flaws(),

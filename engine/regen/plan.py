@@ -69,7 +69,7 @@ def take_in_inputs(plan: Plan, store: Store) -> None:
         if store.has_source(path):
             continue
         try:
-            store.take_in(path, _sha256(path), prefixes[text], plan.limit, plan.samples)
+            store.take_in(path, _sha256(path), prefixes[text], plan.limit, plan.samples, plan.shard)
         except OSError as error:
             raise PlanError(
                 f"cannot read {path}: {error.strerror}", "put the file back, then resume the run"

@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from engine.regen.shards import Shard
+
 FailureKind = Literal[
     "timeout", "refused_by_server", "context_too_long", "not_allowed", "not_found", "redirected", "rubbish_answer",
     "empty_answer", "too_large", "server_error", "connection_lost",
@@ -75,6 +77,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Take answers of servers whose flags let tokens stand that the target would not have drawn."""
     limit_s: float | None = None
     """Longest time that an answer may take, in place of what follows from its tokens."""
+    shard: Shard | None = None
+    """Which part of the inputs' samples it has; `None`: all."""
+    on: str = "local"
+    """Where its worker runs, as `alula jobs launch --on` takes it."""
     created_at: float
 
 

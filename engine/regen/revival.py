@@ -6,6 +6,7 @@ import time
 
 from engine.commands import Request
 from engine.context import EngineContext
+from engine.regen.reports import Reports
 from engine.regen.requests import launch_worker
 from state.jobs import read_job
 from state.records.jobs import ENDED, Job
@@ -24,10 +25,11 @@ async def revive_regenerations(context: EngineContext) -> None:
     """Look every second for runs that should be at work and are not."""
     database = context.database()
     quick_deaths: Deaths = {}
+    reports = Reports()
     try:
         while True:
             for run in read_regenerations(database):
-                if run.state == "running" and run.job_id is not None:
+                if run.state == "running" and run.job_id is not None and not reports.take(database, run):
                     look_after(database, context, run, quick_deaths)
             await asyncio.sleep(LOOK_S)
     finally:

@@ -10,14 +10,15 @@ from engine.context import Refusal
 from engine.regen.plan import PlanError, read_plan
 from engine.regen.records import FlawKind
 from engine.regen.steering import ServerEntry, Steering, read_steering, write_steering
-from state.regenerations import find_regeneration
+from state.records.regeneration import Regeneration
+from state.regenerations import find_regenerations
 
 
 class SteerArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `regen.steer`. What is not given stays."""
 
     name: str
-    """Name or id of the run."""
+    """Name or id of the run, or the name of a fleet: then of all its shards."""
     add: ServerEntry | None = None
     remove: str | None = None
     """URL of a server that is to be asked no more."""
@@ -27,11 +28,23 @@ class SteerArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def steer(request: Request) -> dict[str, Any]:
-    """Write the operator's wishes into the run folder, where the worker finds them within a second."""
+    """Write the operator's wishes into the run folders, where the workers find them within a second."""
     wanted = msgspec.convert(request.arguments, SteerArguments)
-    run = find_regeneration(request.database, wanted.name)
-    if run is None:
+    runs = find_regenerations(request.database, wanted.name)
+    if not runs:
         raise Refusal(f"there is no run {wanted.name}", "see them: alula regen list")
+    own = wanted
+    if isinstance(wanted.concurrency, int):
+        _checked_concurrency(wanted.concurrency)
+        own = msgspec.structs.replace(wanted, concurrency=max(1, wanted.concurrency // len(runs)))
+    each = [_steer_one(run, own) for run in runs]
+    steering = each[0]
+    if steering.concurrency is not None:
+        steering = msgspec.structs.replace(steering, concurrency=steering.concurrency * len(runs))
+    return {"name": runs[0].fleet if len(runs) > 1 else runs[0].name, **msgspec.to_builtins(steering)}
+
+
+def _steer_one(run: Regeneration, wanted: SteerArguments) -> Steering:
     folder = Path(run.run_folder)
     try:
         steering = _changed(read_steering(folder, read_plan(folder)), wanted)
@@ -40,7 +53,7 @@ def steer(request: Request) -> dict[str, Any]:
         raise Refusal(str(error), error.remedy) from error
     except (OSError, msgspec.DecodeError) as error:
         raise Refusal(f"cannot change {run.name}: {error}", f"look at {folder / 'steering.json'}") from error
-    return {"name": run.name, **msgspec.to_builtins(steering)}
+    return steering
 
 
 def _changed(steering: Steering, wanted: SteerArguments) -> Steering:

@@ -13,6 +13,7 @@ import msgspec
 from engine.regen.formats import copies
 from engine.regen.reading import read_samples
 from engine.regen.records import Answer, Extent, Failure, Message, Rejection, Sample, SourceTally, Stored, Tally
+from engine.regen.shards import Shard
 from engine.regen.tokens.packing import packed, unpacked
 
 FILE_NAME = "answers.sqlite"
@@ -60,7 +61,9 @@ class Store:
         """Whether an input file was taken in whole."""
         return self.database.execute("SELECT 1 FROM source WHERE path = ?", [str(path)]).fetchone() is not None
 
-    def take_in(self, path: Path, sha256: str, prefix: str, limit: int | None, samples: int = 1) -> None:
+    def take_in(
+        self, path: Path, sha256: str, prefix: str, limit: int | None, samples: int = 1, shard: Shard | None = None
+    ) -> None:
         """Take in all records of an input file, or none of them where this is interrupted.
 
         Args:
@@ -69,6 +72,7 @@ class Store:
             prefix: Put before each id, so that the ids of several files do not clash.
             limit: At most so many samples in the whole run.
             samples: So many answers are wanted to each prompt.
+            shard: Only what belongs to it; what cannot be used is told by the first.
         """
         self.database.execute("BEGIN IMMEDIATE")
         try:
@@ -79,8 +83,9 @@ class Store:
                     break
                 records += 1
                 if isinstance(found, Rejection):
-                    self._reject(found)
-                else:
+                    if shard is None or shard.number == 1:
+                        self._reject(found)
+                elif shard is None or shard.holds(prefix + found.id):
                     total += sum(self._add(one, path, line, prefix) for one in copies(found, samples))
             self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
             if total > before:
@@ -107,6 +112,11 @@ class Store:
         """The ids of these samples."""
         places = ",".join(map(str, numbers))
         return dict(self.database.execute(f"SELECT number, id FROM sample WHERE number IN ({places})").fetchall())
+
+    def prompt_ids(self) -> Iterator[str]:
+        """The id of each prompt, as often as answers to it are wanted."""
+        for name, copy in self.database.execute("SELECT id, json_extract(body, '$.copy') FROM sample ORDER BY number"):
+            yield name.removesuffix(f"#{copy}") if copy else name
 
     def write(self, results: Sequence[Answer | Failure]) -> None:
         """Store outcomes, all or none, synced to disk. One that a sample has already is kept."""

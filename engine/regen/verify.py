@@ -8,10 +8,10 @@ import msgspec
 from engine.regen.joined import Joined
 from engine.regen.manifest import MANIFEST, ExportedFile, Manifest, beside
 from engine.regen.selection import ExportOptions, Side
-from engine.regen.store import Store
 from engine.regen.tokens.parquet import read_rows
 from engine.regen.tokens.rows import Row
 from engine.regen.tokens.tokenizer import TokenizerError, load_tokenizer, tokenizer_sha256
+from engine.regen.whole import Whole
 from engine.regen.whole_file import sha256_of
 
 MOST_NAMED = 20
@@ -33,7 +33,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_run(folder: Path, file: Path) -> Verdict:
-    """Hold an exported file, and its held-out part, against the run's store.
+    """Hold an exported file, and its held-out part, against the run's store, or the stores of a fleet.
 
     What the export should hold is made again from the store, in order, and compared record by record: a lost, doubled,
     moved or changed one shows at once.
@@ -44,8 +44,9 @@ def verify_run(folder: Path, file: Path) -> Verdict:
     """
     problems: list[str] = []
     manifest = _manifest(folder, file, problems)
-    store = Store(folder, read_only=True)
+    store = Whole(folder)
     try:
+        problems += store.problems()
         tally = store.tally()
         rows, left_out = _compare(store, file, manifest, problems)
         failed = sum(tally.failed.values())
@@ -65,7 +66,7 @@ def verify_run(folder: Path, file: Path) -> Verdict:
         store.close()
 
 
-def _compare(store: Store, file: Path, manifest: Manifest | None, problems: list[str]) -> tuple[int, dict[str, int]]:
+def _compare(store: Whole, file: Path, manifest: Manifest | None, problems: list[str]) -> tuple[int, dict[str, int]]:
     options = manifest.options if manifest else ExportOptions()
     joined = Joined(store, options)
     paths = _paths(file, manifest)

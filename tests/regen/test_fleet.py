@@ -1,0 +1,115 @@
+"""A run split over several workers: every sample in exactly one of them, one progress, one export, one proof."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from engine.regen.export import export_run
+from engine.regen.plan import take_in_inputs, write_plan
+from engine.regen.records import Plan
+from engine.regen.run import Run
+from engine.regen.shards import Shard, shard_folder, shard_folders
+from engine.regen.store import Store
+from engine.regen.verify import verify_run
+from engine.regen.whole import Whole
+from tests.regen.conftest import ScriptedServer, make_run
+from tests.regen.test_commands import Shell, alula, answers_in, prompts_file, true_answers
+from tests.regen.test_faults import answers, until
+
+__all__ = ["alula"]
+SHARDS = 3
+PROMPTS = [f"question {number}" for number in range(60)]
+
+
+def make_fleet(tmp_path: Path, url: str, prompts: list[str], count: int = SHARDS) -> tuple[Path, Plan]:
+    """A fleet's folder whose shards have read their inputs."""
+    _, plan = make_run(tmp_path, url, prompts)
+    fleet = tmp_path / "fleet"
+    write_plan(fleet, plan)
+    for number in range(1, count + 1):
+        shard = Shard(number, count)
+        own = msgspec.structs.replace(plan, shard=shard)
+        write_plan(shard_folder(fleet, shard), own)
+        store = Store(shard_folder(fleet, shard))
+        take_in_inputs(own, store)
+        store.close()
+    return fleet, plan
+
+
+async def answered(fleet: Path, plan: Plan) -> None:
+    for number, folder in enumerate(shard_folders(fleet), 1):
+        run = Run(folder, msgspec.structs.replace(plan, shard=Shard(number, SHARDS)))
+        await asyncio.wait_for(run.work(asyncio.Event()), 60)
+
+
+async def test_the_shards_are_a_partition_and_their_export_is_the_whole(tmp_path: Path, server: ScriptedServer) -> None:
+    fleet, plan = make_fleet(tmp_path, server.url, PROMPTS)
+    await answered(fleet, plan)
+    totals = [Store(folder, read_only=True).tally().total for folder in shard_folders(fleet)]
+    assert sum(totals) == 60 and all(totals)
+    manifest = export_run(fleet, plan)
+    assert (manifest.answered, manifest.shards, manifest.files["train"].rows) == (60, SHARDS, 60)
+    assert set(server.asked.values()) == {1}
+    assert verify_run(fleet, Path(manifest.file)).problems == ()
+
+
+@pytest.mark.parametrize("harm", ["a shard is missing", "a sample of another shard", "other inputs", "order"])
+async def test_what_is_no_whole_is_found(harm: str, tmp_path: Path, server: ScriptedServer) -> None:
+    fleet, plan = make_fleet(tmp_path, server.url, PROMPTS)
+    await answered(fleet, plan)
+    file = Path(export_run(fleet, plan).file)
+    first, second, third = shard_folders(fleet)
+    store = Store(second)
+    if harm == "a shard is missing":
+        third.rename(fleet / "elsewhere")
+    elif harm == "a sample of another shard":
+        strange = next(name for name in Store(first, read_only=True).prompt_ids())
+        store.database.execute("UPDATE sample SET id = ? WHERE number = 1", [strange])
+    elif harm == "other inputs":
+        store.database.execute("UPDATE source SET sha256 = 'other'")
+    else:
+        second.rename(fleet / "away")
+        first.rename(second)
+        (fleet / "away").rename(first)
+    store.close()
+    assert Whole(fleet).problems() and verify_run(fleet, file).problems
+
+
+def test_what_cannot_be_used_is_told_once(tmp_path: Path) -> None:
+    fleet, plan = make_fleet(tmp_path, "http://127.0.0.1:1", ["one", "one", ""])
+    assert sum(Whole(folder).tally().rejected for folder in shard_folders(fleet)) == Whole(fleet).tally().rejected == 1
+    assert export_run(fleet, plan).rejected == 1
+
+
+async def test_a_fleet_by_commands(alula: Shell, tmp_path: Path, server: ScriptedServer) -> None:
+    server.always["question 7"] = answers(400, b"no")
+    source = prompts_file(tmp_path, PROMPTS)
+    given = ("start", source, "--server", server.url, "--name", "large", "--shards", "3")
+    assert "--limit" in await alula(*given, "--limit", "4", code=2)
+    assert "no place to run" in await alula(*given, "--on", "moon", code=2)
+    started = await alula.json(*given, "--concurrency", "9", "--wait", code=1)
+    assert len(started["job_ids"]) == 3
+    status = await alula.json("status", "large", code=1)
+    assert (status["progress"]["done"], status["run"]["total"], status["run"]["state"]) == (59, 60, "done")
+    assert [one["run"]["name"] for one in status["shards"]] == ["large.1of3", "large.2of3", "large.3of3"]
+    assert (await alula.json("list"))[0]["run"]["name"] == "large"
+    assert (await alula.json("failures", "large", code=1))[0]["example"] == "question 7"
+    assert (await alula.json("tune", "large", "--concurrency", "12"))["concurrency"] == 12
+    server.always.clear()
+    assert (await alula.json("retry", "large"))["count"] == 1
+    await until(lambda: server.asked["question 7"] == 2)
+    await wait_for_done(alula)
+    output = tmp_path / "train.jsonl"
+    await alula("export", "large", "--output", str(output))
+    assert sorted(answers_in(str(output))) == sorted(true_answers(PROMPTS))
+    assert (await alula.json("verify", "large", str(output)))["problems"] == []
+    output.write_text(output.read_text().replace("answer", "anewer", 1))
+    assert "NOT SOUND" in await alula("verify", "large", str(output), code=1)
+
+
+async def wait_for_done(alula: Shell) -> None:
+    async with asyncio.timeout(60):
+        while (await alula.json("status", "large", code=0))["run"]["state"] != "done":  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
