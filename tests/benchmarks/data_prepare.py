@@ -2,7 +2,7 @@
 removal; beside it datatrove's own MinHash step on the same records.
 
 `DATA_RECORDS` records (100,000), in the folder `DATA_FOLDER` (a temporary one). `DATATROVE_PYTHON` names a Python that
-has datatrove: `pip install "datatrove[processing]" spacy`.
+has datatrove: `pip install "datatrove[io,processing]" spacy`.
 """
 
 import os

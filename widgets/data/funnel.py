@@ -58,7 +58,14 @@ def _bar_cells(width: int) -> int:
 def _row(name: str, count: int | None, share: float, cells: int, style: str, rest: Content) -> Content:
     head = Content(f" {figures.left_column(plain_line(name, 60), NAME_CELLS)}")
     number = aligned(figures.count(count), COUNT_CELLS, "right")
-    return head + number + Content("  ") + bar(share * 100, cells, style) + Content("  ") + rest
+    return (
+        head
+        + number
+        + Content("  ")
+        + bar(share * 100, cells, style, figures.right_column(figures.share(share), 5))
+        + Content("  ")
+        + rest
+    )
 
 
 def _step(step: FunnelStep, whole: int, cells: int) -> Content:
