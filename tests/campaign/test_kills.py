@@ -141,3 +141,18 @@ def test_a_kill_before_the_commit_has_begun_nothing(tmp_path: Path) -> None:
         assert [job.id for job in read_jobs(database)] == list(after.job_ids) and after.state == "running"
         assert not begin(database, context, {"jobs.launch": launch}, step, order), "it has begun already"
         assert len(read_jobs(database)) == 1
+
+
+@pytest.mark.train
+@pytest.mark.timeout(600)
+def test_killed_while_it_trains_it_goes_on(killed: Killed, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    arguments = '["--steps", "3", "--depth", "2", "--max-length", "64", "--threads", "1"]'
+    killed.start(write_files(tmp_path, f"[train]\nsamples = [2]\nuntrained = true\narguments = {arguments}\n"))
+    campaign, steps = killed.run()
+    assert campaign.state == "done", (campaign.message, [(step.name, step.state, step.message) for step in steps])
+    assert {"train-untrained", "train-2", "measure"} <= set(killed.killed_at)
+    assert [step.attempts for step in steps] == [1] * len(steps)
+    trained = next(step for step in steps if step.name == "train-2")
+    assert trained.figures["steps"] == 3 and Path(trained.outputs["checkpoint"]).is_dir()
+    assert trained.digests["checkpoint"] and trained.inputs["train"].endswith("train.jsonl")
