@@ -22,6 +22,7 @@ BENCHMARKS = {
     "regen_pipeline": "CPU of a regeneration for each sample, and how long a resume takes.",
     "regen_kills": "A worker killed 1,000 times ($REGEN_KILLS), beside SpecForge's script: rows lost and doubled.",
     "data_prepare": "A preparation of $DATA_RECORDS records: time, memory, kills, quality; beside datatrove's MinHash.",
+    "data_kills": "A preparation killed $DATA_KILLS times at random: do all that end hold the same bytes?",
     "bench_client": "CPU of the load generator for each answer, beside other clients, and how true its times are.",
     "bench_peers": "The load generator's figures beside those of sglang.bench_serving and guidellm, on one server.",
     "soak_watch": "A night of the engine at sixty times the speed: memory, files, threads, database.",
@@ -33,7 +34,7 @@ BENCHMARKS = {
 }
 """Module of this package to what it measures."""
 
-BY_NAME_ALONE = {"job_kills", "data_prepare", "watch_growth", "regen_kills", "soak_watch", "soak_regen"}
+BY_NAME_ALONE = {"job_kills", "data_prepare", "data_kills", "watch_growth", "regen_kills", "soak_watch", "soak_regen"}
 """Too long for a run of all."""
 
 

@@ -48,7 +48,7 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
         report(f"{records:,} records in {folder}")
         plan = _made(folder, records)
         share = records / MILLION
-        watched = Watched(_command(plan, folder / "whole"), folder)
+        watched = Watched(command_for(plan, folder / "whole"), folder)
         watched.end()
         name = f"prepare, {records:,} records"
         yield Result(name, "time", watched.wall_s, "s", MOST_CPU_S / 2 * share)
@@ -114,8 +114,9 @@ def _made(folder: Path, records: int) -> Path:
     return plan
 
 
-def _command(plan: Path, output: Path) -> list[str]:
-    words = ["data", "prepare", str(plan), "--here", "--workers", "2", "--output", str(output)]
+def command_for(plan: Path, output: Path, workers: int = 2) -> list[str]:
+    """The command that an operator types."""
+    words = ["data", "prepare", str(plan), "--here", "--workers", str(workers), "--output", str(output)]
     return [sys.executable, "-m", "console", *words]
 
 
@@ -131,13 +132,14 @@ def _killed(plan: Path, folder: Path, wall_s: float, report: Callable[[str], Non
     for _ in range(KILLS):
         limit_s = source.uniform(0.05, 0.9 / KILLS) * wall_s
         report(f"killed after {limit_s:.0f} s")
-        Watched(_command(plan, output), folder).end(limit_s)
-    Watched(_command(plan, output), folder).end()
-    whole, again = (_bytes_of(folder / name) for name in ("whole", "killed"))
+        Watched(command_for(plan, output), folder).end(limit_s)
+    Watched(command_for(plan, output), folder).end()
+    whole, again = (bytes_of(folder / name) for name in ("whole", "killed"))
     return sum(whole.get(name) != again.get(name) for name in whole.keys() | again.keys())
 
 
-def _bytes_of(folder: Path) -> dict[str, str]:
+def bytes_of(folder: Path) -> dict[str, str]:
+    """File to SHA-256."""
     import hashlib
 
     found = {}
