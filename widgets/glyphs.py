@@ -24,8 +24,9 @@ _ASCII = Glyphs(ascending="^", descending="v", thumb="|", full="#", track=".", h
 
 
 def ascii_only() -> bool:
-    """Whether `ALULA_ASCII=1` asks for ASCII alone."""
-    return os.environ.get("ALULA_ASCII") == "1"
+    """Whether to draw with ASCII alone: `ALULA_ASCII=1`, or a Linux console, whose fonts have no Braille."""
+    asked = os.environ.get("ALULA_ASCII")
+    return asked == "1" if asked else os.environ.get("TERM") == "linux"
 
 
 def glyphs() -> Glyphs:

@@ -25,6 +25,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """The console on a busy host, in UTC, at one moment."""
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("ALULA_ASCII", "0")
     monkeypatch.delenv("NO_COLOR", raising=False)
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOW)

@@ -82,6 +82,18 @@ def test_a_bar_grows_by_eighths_and_ascii_has_none(monkeypatch: pytest.MonkeyPat
     assert "".join(columns([0, 50, 100], 1, 100)).isascii()
 
 
+@pytest.mark.parametrize(
+    ("terminal", "asked", "plain"),
+    [("linux", "", True), ("linux", "0", False), ("xterm-256color", "", False), ("xterm-256color", "1", True)],
+)
+def test_a_linux_console_has_no_braille(
+    terminal: str, asked: str, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    monkeypatch.setenv("ALULA_ASCII", asked)
+    assert "".join(columns([50, 100], 1, 100)).isascii() is plain
+
+
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(1, 6))
 def test_a_history_has_a_row_for_each_line_and_shows_more_for_more(readings: list[float | None], height: int) -> None:
     rows = columns(readings, height, 100)
