@@ -25,6 +25,8 @@ class Action(NamedTuple):
     footer: bool = True
 
 
+LAUNCHABLE = "servers, regenerations, benchmarks"
+"""Lists of what a recipe can start."""
 ACTIONS: tuple[Action, ...] = (
     Action("question_mark,f1", "?", "help", "Help", "Show the keys that work here"),
     Action("colon,ctrl+p", ":", "command_palette", "Commands", "Find a command by name"),
@@ -48,6 +50,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("j,down", "j", "down", "Down", "Next row; k or ↑ the one before, g G first and last", "lists", False),
     Action("s", "s", "sort", "Sort", "Sort by the next column; S turns the order round", "lists", False),
     Action("n", "n", "new_job", "New", "Launch a job by a recipe", "job list"),
+    Action("n", "n", "launch_one", "New", "Launch one by a recipe", LAUNCHABLE),
     Action("v", "v", "groups", "Groups", "Groups by recipe, kind, state; Enter shows one", "job list"),
     Action("P", "P", "pause_queue", "Pause queue", "Start no more jobs; again: let them start", "job list", False),
     Action("D", "D", "drain_queue", "Drain", "Start no more jobs, to wait until none runs (asks)", "job list", False),
@@ -71,7 +74,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("d", "d", "remove_server", "Drop server", "Ask a server nothing more", "regeneration"),
     Action("x", "x", "stop_bench", "Stop", "Stop the benchmark (asks)", "bench"),
     Action("r", "r", "resume_bench", "Resume", "Measure what it has not measured", "bench"),
-    Action("h", "h", "export_bench", "HTML report", "Write its report into the run folder", "bench"),
+    Action(
+        "h", "h", "export_bench", "Report", "Write its report into the run folder (HTML, Markdown, CSV, JSONL)", "bench"
+    ),
     Action("x", "x", "stop_campaign", "Stop", "Stop the campaign (asks)", "campaign"),
     Action("r", "r", "resume_campaign", "Go on", "Go on to the end", "campaign"),
     Action("n", "n", "one_step", "Next step", "Do the next step, and stop behind it", "campaign"),

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from textual.binding import BindingType
 
-from console.actions import bindings
+from console.actions import LAUNCHABLE, bindings
 from console.screens.bench_actions import export_bench, resume_bench, stop_bench
 from console.screens.listing import ListingScreen
 from state.records.bench import BenchRow
@@ -16,13 +16,14 @@ class BenchScreen(ListingScreen):
     """Enter opens one: its progress, its comparison and what follows from it."""
 
     TITLE_TEXT = "Bench"
-    PLACES = ("bench", "lists")
+    PLACES = ("bench", LAUNCHABLE, "lists")
     TOPICS = frozenset({"benches"})
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("bench")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("bench"), *bindings(LAUNCHABLE)]
+    LAUNCHES = "bench"
 
     def make_table(self) -> Table[Any]:
         """The table."""
-        empty = "No benchmark yet. Run one: alula bench run --server URL --prompts FILE, or alula bench sweep FILE"
+        empty = "No benchmark yet. n: launch one; or: alula bench run --server URL --prompts FILE"
         return Table(BENCH_COLUMNS, key=lambda row: row.bench.id, empty=empty, id="table")
 
     def open_record(self, record: BenchRow) -> None:

@@ -23,7 +23,7 @@ class GpusScreen(ListingScreen):
     def rows(self, record: GpusView) -> Sequence[GpuRow]:
         """The GPUs; where there are none, the table says why."""
         if not record.rows and record.status is not None:
-            self.table.empty = f"{record.status.message}. {record.status.remedy}"
+            self.table.empty = f"{record.status.message.rstrip('.')}. {record.status.remedy}"
             self.table.redraw()
         return record.rows
 

@@ -16,6 +16,8 @@ class ListingScreen(FrameScreen):
     """A subclass gives `make_table`, `rows`, and `open_record` where rows can be opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("lists"), *bindings("details")]
+    LAUNCHES: ClassVar[str] = ""
+    """Kind of recipe that starts what is listed here."""
     DEFAULT_CSS = """
     ListingScreen { & Input { height: 1; border: none; display: none; background: $boost; padding: 0 1; } }
     """
@@ -30,6 +32,12 @@ class ListingScreen(FrameScreen):
 
     def open_record(self, record: Any) -> None:
         """Show one row's details."""
+
+    def action_launch_one(self) -> None:
+        """Choose a recipe of that kind."""
+        from console.screens.recipe_choice import RecipeChoiceScreen
+
+        self.app.push_screen(RecipeChoiceScreen(self.LAUNCHES))
 
     @property
     def table(self) -> Table[Any]:

@@ -46,9 +46,9 @@ class OverviewScreen(FrameScreen):
         yield HostStrip(id="host")
         yield GpuList(id="gpus")
         yield RegenerationPane(id="regeneration")
-        empty = "No server found. Start one, or add one by URL: alula servers add URL"
+        empty = "No server found. Press 3, then n to launch one, or: alula servers add URL"
         yield Table(SERVER_COLUMNS, key=lambda row: row.server.url, empty=empty, title="Servers", id="servers")
-        empty = "Nothing runs. Start something: alula jobs launch -- COMMAND, or press 4 for the past."
+        empty = "Nothing runs. Press 4 for the past, then n to launch something, or: alula jobs launch -- COMMAND"
         yield Table(JOB_COLUMNS, key=lambda job: job.id, empty=empty, title="Running jobs", id="jobs")
 
     def on_mount(self) -> None:

@@ -24,13 +24,17 @@ COLUMNS: tuple[Column[Recipe], ...] = (
 
 
 class RecipeChoiceScreen(ListingScreen):
-    """Enter opens the form of a recipe. Files with a mistake are named below."""
+    """Enter opens the form of a recipe, of all of them or of one kind. Files with a mistake are named below."""
 
     TITLE_TEXT = "Launch"
     BELONGS_TO = "Jobs"
     PLACES = ("lists", "details")
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = "RecipeChoiceScreen { & #mistakes { height: auto; max-height: 40%; padding: 0 1; color: $error; } }"
+
+    def __init__(self, kind: str = "") -> None:
+        super().__init__()
+        self._kind = kind
 
     def make_table(self) -> Table[Any]:
         """The table."""
@@ -54,6 +58,6 @@ class RecipeChoiceScreen(ListingScreen):
 
     async def _read(self) -> None:
         found: Catalogue = await asyncio.to_thread(load_catalogue)
-        self.table.show(tuple(found.recipes.values()))
+        self.table.show(tuple(one for one in found.recipes.values() if self._kind in ("", one.kind)))
         lines = [Content(f"✗ {plain_line(str(mistake), 400)}") for mistake in found.mistakes]
         self.query_one("#mistakes", Static).update(Content("\n").join(lines))

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from textual.binding import BindingType
 
-from console.actions import bindings
+from console.actions import LAUNCHABLE, bindings
 from console.screens.listing import ListingScreen
 from console.screens.regeneration_actions import pause_run, resume_run, retry_failed
 from state.records.views import RegenerationRow
@@ -16,13 +16,14 @@ class RegenerationsScreen(ListingScreen):
     """Newest first."""
 
     TITLE_TEXT = "Regen"
-    PLACES = ("regenerations", "lists")
+    PLACES = ("regenerations", LAUNCHABLE, "lists")
     TOPICS = frozenset({"regenerations"})
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("regenerations"), *bindings(LAUNCHABLE)]
+    LAUNCHES = "regen"
 
     def make_table(self) -> Table[Any]:
         """The table."""
-        empty = "No regeneration yet. Start one: alula regen start prompts.jsonl --server URL"
+        empty = "No regeneration yet. n: launch one; or: alula regen start prompts.jsonl --server URL"
         return Table(REGENERATION_COLUMNS, key=lambda row: row.run.id, empty=empty, id="table")
 
     def open_record(self, record: RegenerationRow) -> None:
