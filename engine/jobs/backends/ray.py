@@ -17,7 +17,7 @@ from state.outside_text import plain_line
 from state.records.jobs import Job
 
 ANSWER_LIMIT_S = 30.0
-LOG_LIMIT_S = 20.0
+LOG_LIMIT_S = 10.0
 """How long the end of a job waits for the last lines of its log."""
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from engine.context import Refusal
+from engine.jobs.backends.launch_checks import target_of
 from engine.jobs.ports import free_port
 from engine.jobs.recipes.command import Launch, Wishes, build, is_port
 from engine.jobs.recipes.host_checks import Problem, host_problems
@@ -15,6 +17,7 @@ from engine.jobs.recipes.records import Recipe, Value
 from engine.jobs.recipes.values import missing_path, resolve
 from engine.jobs.secrets import missing_secrets
 from state.jobs import open_jobs
+from state.records.jobs import Schedule
 from state.settings import Settings
 
 KEPT_VARIABLES = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "HF_HOME", "LD_LIBRARY_PATH")
@@ -56,7 +59,8 @@ def prepare(
     if mistakes:
         return Prepared(mistakes=mistakes, interpreter=interpreter)
     values = with_ports(recipe, values, database)
-    wishes = _with_secrets(recipe, wishes, place)
+    if not wishes.on.startswith("ray"):  # which is sent no secrets
+        wishes = _with_secrets(recipe, wishes, place)
     python = interpreter.path if interpreter else ""
     launch = build(recipe, values, wishes, python=python, working_dir=place.working_dir)
     launch = msgspec.structs.replace(launch, environment={**_kept(), **launch.environment})
@@ -67,10 +71,19 @@ def prepare(
     problems = [] if local and interpreter is None else _interpreter_problems(interpreter, local=local)
     if local:
         problems += host_problems(launch, recipe, place.runs_path, database)
+    problems += _place_problems(wishes.on, launch.schedule)
     if wishes.on == "local" and (missing := missing_secrets(place.secrets_path, launch.schedule.secrets)):
         remedy = f"give its value: alula jobs secret set {missing[0]}"
         problems.append(Problem("secret-missing", "error", f"there is no secret {missing[0]}", remedy))
     return Prepared(launch=launch, mistakes=mistakes, problems=tuple(problems), interpreter=interpreter)
+
+
+def _place_problems(on: str, schedule: Schedule) -> list[Problem]:
+    try:
+        target_of(on, schedule)
+    except Refusal as refusal:
+        return [Problem("place-refused", "error", str(refusal), refusal.remedy)]
+    return []
 
 
 def with_ports(recipe: Recipe, values: Mapping[str, Value], database: sqlite3.Connection) -> dict[str, Value]:
