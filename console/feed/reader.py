@@ -17,6 +17,10 @@ ALIVE_S = 2.0
 """An engine that is killed writes nothing, so whether it lives is looked at even where nothing has changed."""
 
 
+REST_S = 0.3
+"""Before what was left out of a first reading is read: what came first is drawn meanwhile."""
+
+
 class Feed(threading.Thread):
     """Calls `tell(topic, record)` from its own thread for each wanted topic whose record is not what it was."""
 
@@ -55,13 +59,14 @@ class Feed(threading.Thread):
     def _follow(self, database: sqlite3.Connection) -> None:
         identity = _identity(self._path)
         readers = topics()
-        version, alive_due, unfinished = -1, 0.0, False
+        version, alive_due, rest_due = -1, 0.0, float("inf")
         while not self._ended.is_set() and identity == _identity(self._path):
             found = database.execute("PRAGMA data_version").fetchone()[0]
-            if found != version or unfinished or self._again.is_set():
+            if found != version or time.monotonic() >= rest_due or self._again.is_set():
                 version = found
                 self._again.clear()
                 unfinished = self._look(database, readers, self._wanted)
+                rest_due = time.monotonic() + REST_S if unfinished else float("inf")
             elif time.monotonic() >= alive_due:
                 alive_due = time.monotonic() + ALIVE_S
                 self._look(database, readers, self._wanted & {"engine"})

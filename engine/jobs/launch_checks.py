@@ -70,8 +70,10 @@ def _check_references(schedule: Schedule, request: Request) -> None:
 
 def _check_gpus(schedule: Schedule, request: Request) -> None:
     status = state.gpus.read_status(request.database)
-    if status is None or status.availability != "available":
+    if status is None or not (schedule.gpus or schedule.gpu_choice):
         return
+    if status.availability != "available":
+        raise Refusal(f"it asks for GPUs, and none can be used here: {status.message}", "see: alula gpus")
     known = {gpu.index for gpu in state.gpus.read_gpus(request.database) if gpu.parent_uuid is None}
     if schedule.gpus > len(known):
         raise Refusal(f"it asks for {schedule.gpus} GPUs, and there are {len(known)}", "ask for fewer")
