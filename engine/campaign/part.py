@@ -24,7 +24,7 @@ from state.records.jobs import Job
 
 if TYPE_CHECKING:  # imported when a campaign first needs them
     from engine.campaign.examining import Outcome
-    from engine.campaign.orders import Order
+    from engine.campaign.order import Order
 
 LOOK_S = 1.0
 log = logging.getLogger(__name__)

@@ -4,7 +4,8 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-from engine.campaign.orders import Around, server_url
+from engine.campaign.order import Around
+from engine.campaign.orders import server_url
 from engine.campaign.specification import CampaignError, Specification
 from engine.campaign.steps import samples_of
 from engine.campaign.subset import write_subset

@@ -11,7 +11,7 @@ from state.campaigns import read_campaign, read_campaign_steps, update_campaign,
 from state.records.campaigns import CampaignStep
 
 if TYPE_CHECKING:
-    from engine.campaign.orders import Order
+    from engine.campaign.order import Order
 
 
 def begin(

@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 from console.command_line.root import alula
-from engine.campaign.orders import without_length
 from engine.campaign.reading import read_specification
 from engine.campaign.specification import CampaignError
 from engine.campaign.subset import write_subset
+from engine.campaign.training import without_length
 
 GOOD = """
 name = "c"
