@@ -34,7 +34,7 @@ WHOLE = Size(
 
 SMALL = Size(
     prompts=90, bench_prompts=4, max_tokens=64, bench_tokens=32, num_steps=(3,), samples=(15, 30, 60),
-    epochs=5, held_out=0.15,
+    epochs=12, held_out=0.15,
 )  # fmt: skip
 """For a slow machine, and for tests."""
 
