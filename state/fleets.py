@@ -145,6 +145,7 @@ def _servers(details: Iterable[RegenerationDetail]) -> tuple[RegenerationServer,
             worse = before if before.message or not one.message else one
             one = msgspec.structs.replace(
                 worse,
+                decision=f"each shard: {one.decision.removeprefix('each shard: ')}" if one.decision else "",
                 in_flight=before.in_flight + one.in_flight,
                 concurrency=before.concurrency + one.concurrency,
                 answered=before.answered + one.answered,

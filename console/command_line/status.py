@@ -10,7 +10,9 @@ from console.command_line.live_view import View, show
 from console.command_line.status_lines import Status, lines, one_line
 from state import alerts, gpus, host, jobs, regenerations, servers
 from state.engine import is_running, read_engine
+from state.fleets import read_whole
 from state.records.regeneration import Regeneration
+from state.records.views import RegenerationRow
 from state.secret_words import shown_job
 
 RUNS_SHOWN = 3
@@ -40,7 +42,7 @@ def read_status(database: sqlite3.Connection) -> Status:
     """All that the lines are made of."""
     engine = read_engine(database)
     samples = servers.latest_server_samples(database)
-    runs = _worth_showing(regenerations.read_regenerations(database))
+    rows = _worth_showing(database, regenerations.read_regenerations(database))
     return Status(
         engine_alive=is_running(engine),
         host=host.latest_host_sample(database),
@@ -50,7 +52,7 @@ def read_status(database: sqlite3.Connection) -> Status:
         gpu_samples=gpus.latest_samples(database),
         servers=[(server, samples.get(server.url)) for server in servers.read_servers(database)],
         jobs=[shown_job(job) for job in jobs.open_jobs(database)],
-        runs=[(run, regenerations.latest_progress(database, run.id)) for run in runs],
+        runs=[(row.run, row.progress) for row in rows],
         alerts=alerts.open_alerts(database),
     )
 
@@ -68,6 +70,8 @@ def _look(single: bool) -> Callable[[sqlite3.Connection], View]:
     return look
 
 
-def _worth_showing(runs: list[Regeneration]) -> list[Regeneration]:
-    """Those that run or wait, the newest ones."""
-    return [run for run in runs if run.state in ("running", "paused")][:RUNS_SHOWN]
+def _worth_showing(database: sqlite3.Connection, runs: list[Regeneration]) -> list[RegenerationRow]:
+    """Those that run or wait, the newest ones; a fleet as one."""
+    names = dict.fromkeys(run.fleet or run.name for run in runs if run.state in ("running", "paused"))
+    found = [read_whole(database, name) for name in list(names)[:RUNS_SHOWN]]
+    return [row for row in found if row is not None]

@@ -1,6 +1,7 @@
 """A run split over several workers: every sample in exactly one of them, one progress, one export, one proof."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,11 +10,16 @@ import pytest
 from engine.regen.export import export_run
 from engine.regen.plan import take_in_inputs, write_plan
 from engine.regen.records import Plan
+from engine.regen.reports import Reports
 from engine.regen.run import Run
 from engine.regen.shards import Shard, shard_folder, shard_folders
 from engine.regen.store import Store
 from engine.regen.verify import verify_run
 from engine.regen.whole import Whole
+from state.database import open_database
+from state.fleets import read_whole
+from state.records.regeneration import Regeneration
+from state.regenerations import add_regeneration
 from tests.regen.conftest import ScriptedServer, make_run
 from tests.regen.test_commands import Shell, alula, answers_in, prompts_file, true_answers
 from tests.regen.test_faults import answers, until
@@ -113,3 +119,29 @@ async def wait_for_done(alula: Shell) -> None:
     async with asyncio.timeout(60):
         while (await alula.json("status", "large", code=0))["run"]["state"] != "done":  # noqa: ASYNC110
             await asyncio.sleep(0.2)
+
+
+async def test_a_worker_on_another_host_reports_through_its_folder(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALULA_HOME", str(tmp_path / "home"))
+    folder, plan = make_run(tmp_path, server.url, PROMPTS)
+    (folder / "plan.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, on="ray://10.0.0.1")))
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "engine.regen.worker", str(folder), stdout=asyncio.subprocess.DEVNULL
+    )
+    assert await asyncio.wait_for(worker.wait(), 60) == 0
+    assert not (tmp_path / "home").exists()
+    database = open_database(tmp_path / "state.sqlite")
+    run = Regeneration(
+        name="far", run_folder=str(folder), inputs=plan.inputs, server_url=plan.server_url, concurrency=0, total=0,
+        created_at=0.0,
+    )  # fmt: skip
+    number = add_regeneration(database, run)
+    reports = Reports()
+    assert reports.take(database, msgspec.structs.replace(run, id=number))
+    row = read_whole(database, "far")
+    assert row is not None and row.progress is not None and row.detail is not None
+    assert (row.run.state, row.run.total, row.progress.done) == ("done", 60, 60)
+    assert not reports.take(database, msgspec.structs.replace(run, id=number))
+    database.close()
