@@ -11,6 +11,8 @@ from tests.clusters.ray_head import PROGRAM, RayHead, is_installed, ray_head
 from tests.clusters.slurm_node import SlurmNode, missing_programs, slurm_node
 from tests.jobs.conftest import LIMIT_S, Host
 
+RAY_LIMIT_S = 150.0
+
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[SlurmNode]:
@@ -44,6 +46,8 @@ def slurm_host(slurm: SlurmNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def ray_host(ray: RayHead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    # Ray starts a Python for each job: seconds, and on a busy host many.
+    monkeypatch.setattr("tests.jobs.conftest.LIMIT_S", RAY_LIMIT_S)
     with host_with(ray.environment, tmp_path, monkeypatch) as host:
         yield host
 

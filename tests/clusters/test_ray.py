@@ -15,7 +15,7 @@ from tests.clusters.free_ports import free_ports
 from tests.clusters.ray_head import RayHead
 from tests.jobs.conftest import Host, lives, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray"), pytest.mark.timeout(400)]
 LINES = 300
 
 
