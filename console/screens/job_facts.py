@@ -38,7 +38,9 @@ def all_facts(job: Job, events: Sequence[JobEvent]) -> tuple[Fact, ...]:
 
 def resource_words(schedule: Schedule, gpus: Sequence[int]) -> str:
     """What it asked for and what it was given."""
-    asked = f"GPUs {' '.join(map(str, schedule.gpu_choice))}" if schedule.gpu_choice else f"{schedule.gpus} GPUs"
+    asked = (
+        f"GPUs {' '.join(map(str, schedule.gpu_choice))}" if schedule.gpu_choice else f"{schedule.gpus or 'no'} GPUs"
+    )
     parts = [asked + (f", given {' '.join(map(str, gpus))}" if gpus else "")]
     if schedule.memory_bytes:
         parts.append(f"memory {schedule.memory_bytes >> 30} GiB")

@@ -1,5 +1,6 @@
 """Values of parameters: from what somebody typed to what the template takes."""
 
+import difflib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -105,7 +106,7 @@ def parse_words(recipe: Recipe, words: Sequence[str]) -> tuple[dict[str, Value |
         name = name.replace("-", "_")
         parameter = recipe.parameters.get(name)
         if not equals or parameter is None:
-            mistakes[name] = "is no parameter of this recipe" if equals else "is not NAME=VALUE"
+            mistakes[name] = _no_parameter(name, recipe) if equals else "is not NAME=VALUE"
             continue
         try:
             value = parse_value(name, parameter, text)
@@ -134,6 +135,11 @@ def shown(value: Value | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
+
+
+def _no_parameter(name: str, recipe: Recipe) -> str:
+    near = difflib.get_close_matches(name, recipe.parameters, n=1)
+    return "is no parameter of this recipe" + (f": is {near[0]} meant?" if near else "")
 
 
 def _items(text: str) -> tuple[str, ...]:
