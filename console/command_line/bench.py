@@ -104,10 +104,15 @@ def compare(names: tuple[str, ...], as_json: bool) -> None:
 @bench.command()
 @click.argument("name")
 @click.option(
-    "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.md, .csv, .jsonl or .html."
+    "--output",
+    "outputs",
+    required=True,
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="FILE.md, .csv, .jsonl or .html; may be given several times.",
 )
 @_json_option
-def export(name: str, output: Path, as_json: bool) -> None:
+def export(name: str, outputs: tuple[Path, ...], as_json: bool) -> None:
     """Write a comparison as Markdown, CSV, JSONL, or one HTML file with plots that needs nothing else.
 
     Example: alula bench export drafts --output drafts.html
@@ -119,10 +124,13 @@ def export(name: str, output: Path, as_json: bool) -> None:
 
     try:
         found = tuned(folder_of(name, as_json))
-        write_report(found, output)
+        for output in outputs:
+            write_report(found, output)
     except BenchError as error:
         leave(f"{error}\n{error.remedy}", as_json)
-    click.echo(to_json({"file": str(output), "rows": len(found.rows)}) if as_json else f"written: {output}")
+    files = [str(output) for output in outputs]
+    value = {"file": files[0], "files": files, "rows": len(found.rows)}
+    click.echo(to_json(value) if as_json else f"written: {', '.join(files)}")
 
 
 @bench.command()

@@ -5,6 +5,7 @@ from typing import NotRequired, TypedDict
 from console.json_forms.common import Forms
 from engine.bench.comparison import Comparison
 from engine.bench.economics import Economics
+from engine.bench.tune import Advice
 from state.records.bench import Bench, BenchProgress
 
 
@@ -40,10 +41,13 @@ class BenchShown(TypedDict):
 
 
 class BenchExported(TypedDict):
-    """The file that was written."""
+    """The files that were written; `file` is the first."""
 
     file: str
+    files: list[str]
     rows: int
+    files: list[str]
+    """All that were written: `file`, and beside it what one file cannot hold."""
 
 
 FORMS: Forms = {
@@ -55,4 +59,5 @@ FORMS: Forms = {
     "bench show": {"": list[BenchListed], "NAME": BenchShown},
     "bench stop": {"": BenchStopping},
     "bench sweep": {"": BenchStarted, "--wait or --here": Comparison},
+    "bench tune": {"": list[Advice], "--run": BenchStarted},
 }

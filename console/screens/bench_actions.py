@@ -8,6 +8,8 @@ from state.records.bench import BenchRow
 if TYPE_CHECKING:
     from console.app import Console
 
+REPORT_ENDINGS = ("html", "md", "csv", "jsonl")
+
 
 def stop_bench(console: "Console", row: BenchRow | None) -> None:
     """Say what stopping means, ask once, and stop."""
@@ -39,19 +41,22 @@ def resume_bench(console: "Console", row: BenchRow | None) -> None:
 
 
 def export_bench(console: "Console", row: BenchRow | None) -> None:
-    """Write the HTML report into the run folder, by the same command that an operator types."""
+    """Write the report in all its forms into the run folder, by the same command that an operator types."""
     import subprocess
     import sys
     import threading
 
     if row is None:
         return
-    path = Path(row.bench.run_folder) / "report.html"
-    words = [sys.executable, "-m", "console", "bench", "export", row.bench.run_folder, "--output", str(path)]
+    folder = Path(row.bench.run_folder)
+    words = [sys.executable, "-m", "console", "bench", "export", str(folder)]
+    words += [word for ending in REPORT_ENDINGS for word in ("--output", str(folder / f"report.{ending}"))]
 
     def exporting() -> None:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = f"written: {path}" if done.returncode == 0 else done.stderr.strip()[:300]
-        console.post_message(console.Said(said, error=done.returncode != 0))
+        said = f"written: {folder}/report.{{{','.join(REPORT_ENDINGS)}}}"
+        console.post_message(
+            console.Said(said if done.returncode == 0 else done.stderr.strip()[:300], error=done.returncode != 0)
+        )
 
     threading.Thread(target=exporting, name="bench-export", daemon=True).start()

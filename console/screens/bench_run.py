@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual import events
@@ -22,9 +22,14 @@ from widgets.bench.columns import done_words, left_s, speed_now
 from widgets.chart import Chart, ChartRecord, Series
 from widgets.facts import Fact, Facts
 
+if TYPE_CHECKING:
+    from engine.bench.comparison import Comparison
+
 COMPARISON = "comparison.json"
 CHART_FROM_LINES = 30
 """Below so many lines the table needs the room."""
+MOST_LINES = 6
+"""A chart of more lines cannot be read."""
 _STYLES = {
     "faster": "$success", "slower": "$warning", "void": "bold $error", "fault": "bold $error", "failed": "$error",
 }  # fmt: skip
@@ -51,6 +56,7 @@ class BenchRunScreen(FrameScreen):
         super().__init__()
         self.row = row
         self._shown: tuple[int, int] = (0, 0)
+        self._over_concurrency: ChartRecord | None = None
 
     def title_text(self) -> str:
         """Its name."""
@@ -115,12 +121,18 @@ class BenchRunScreen(FrameScreen):
         if pane.styles.height is None or pane.styles.height.value != len(facts):
             pane.styles.height = len(facts)
         pane.show(facts)
-        charted = self.size.height >= CHART_FROM_LINES and bool(self.row.speeds)
-        self.set_class(charted, "charted")
-        if charted:
-            speed = Series("tokens/s", self.row.speeds)
-            self.query_one(Chart).show(ChartRecord("Tokens a second, last 15 minutes", "tok/s", (speed,)))
         self._show_comparison()
+        chart = self._chart() if self.size.height >= CHART_FROM_LINES else None
+        self.set_class(chart is not None, "charted")
+        if chart is not None:
+            self.query_one(Chart).show(chart)
+
+    def _chart(self) -> ChartRecord | None:
+        """Its speed while it runs; after that speed over concurrency, where more than one was measured."""
+        if self.row.bench.state == "running" and self.row.speeds:
+            speed = Series("tokens/s", self.row.speeds)
+            return ChartRecord("Tokens a second, last 15 minutes", "tok/s", (speed,))
+        return self._over_concurrency
 
     def _show_comparison(self) -> None:
         path = Path(self.row.bench.run_folder) / COMPARISON
@@ -132,19 +144,42 @@ class BenchRunScreen(FrameScreen):
         if mark == self._shown or not self.size.width:
             return
         self._shown = mark
-        self.query_one("#comparison", Static).update(comparison_content(path, max(40, self.size.width - 4)))
+        try:
+            comparison = read_comparison(path)
+        except (OSError, msgspec.DecodeError) as error:
+            said = Content.styled(plain_line(f"{path} cannot be read: {error}", 300), "$error")
+            self.query_one("#comparison", Static).update(said)
+            return
+        self._over_concurrency = speeds_over_concurrency(comparison)
+        content = comparison_content(comparison, max(40, self.size.width - 4))
+        self.query_one("#comparison", Static).update(content)
 
 
-def comparison_content(path: Path, width: int) -> Content:
-    """The table and its sentences, coloured by what they say."""
-    from console.command_line.bench_views import comparison_lines
+def read_comparison(path: Path) -> "Comparison":
+    """What the worker wrote last. Raises `OSError` or `msgspec.DecodeError`."""
     from engine.bench.comparison import Comparison
 
-    try:
-        comparison = msgspec.json.decode(path.read_bytes(), type=Comparison)
-    except (OSError, msgspec.DecodeError) as error:
-        return Content.styled(plain_line(f"{path} cannot be read: {error}", 300), "$error")
+    return msgspec.json.decode(path.read_bytes(), type=Comparison)
+
+
+def comparison_content(comparison: "Comparison", width: int) -> Content:
+    """The table and its sentences, coloured by what they say."""
+    from console.command_line.bench_views import comparison_lines
+
     return Content("\n").join([_styled(line) for line in comparison_lines(comparison, width)])
+
+
+def speeds_over_concurrency(comparison: "Comparison") -> ChartRecord | None:
+    """A line for each configuration; `None` where only one concurrency was measured."""
+    lines: dict[str, list[tuple[float, float | None]]] = {}
+    for row in comparison.rows:
+        speed, concurrency = row.summary.tokens_per_s, row.summary.load.concurrency
+        if speed is not None and concurrency is not None and not row.void:
+            lines.setdefault(row.name, []).append((float(concurrency), speed.value))
+    if not any(len(points) > 1 for points in lines.values()):
+        return None
+    series = tuple(Series(plain_line(name, 20), tuple(points)) for name, points in lines.items())
+    return ChartRecord("Tokens a second by requests at once", "tok/s", series[:MOST_LINES], along="number")
 
 
 def _styled(line: str) -> Content:

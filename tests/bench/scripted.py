@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ def native(tokens: int, finish: bool = False, **more: Any) -> dict[str, Any]:
 
 
 async def stream(
-    request: web.Request, events: list[Any], pause_s: float = 0.0, done: bool = True
+    request: web.Request, events: Iterable[Any], pause_s: float = 0.0, done: bool = True
 ) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)

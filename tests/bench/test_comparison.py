@@ -39,11 +39,11 @@ def plan(*names: str, repeats: int = 1, **more: Any) -> Plan:
 
 def cell(
     folder: Path, point: str, tokens_per_s: float, accept_length: float | None = None, repeat: int = 0,
-    spread: float = 0.2, **end: Any,
+    spread: float = 0.2, load: Load = LOAD, **end: Any,
 ) -> None:  # fmt: skip
     """40 requests of 100 tokens. Each prompt is slow or fast for every configuration alike."""
     drawn = random.Random(1)
-    name = cell_name(point, LOAD, repeat)
+    name = cell_name(point, load, repeat)
     file = CellFile(folder, name)
     seconds = 0.0
     for number in range(40):
@@ -59,7 +59,7 @@ def cell(
             None,
         )  # fmt: skip
     file.close()
-    ended = CellEnd(point=point, load=LOAD, repeat=repeat, began_at=0.0, wall_s=seconds, client=CALM, **end)
+    ended = CellEnd(point=point, load=load, repeat=repeat, began_at=0.0, wall_s=seconds, client=CALM, **end)
     write_json(cell_path(folder, name, "end.json"), ended)
 
 

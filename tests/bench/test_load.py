@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from collections import Counter
 
 import pytest
@@ -100,7 +101,7 @@ async def unfinished(request: web.Request) -> web.StreamResponse:
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
-    return await stream(request, [native(number) for number in range(1, 100_000)])
+    return await stream(request, (native(number) for number in range(1, 3000)))
 
 
 async def in_stream_error(request: web.Request) -> web.StreamResponse:
@@ -155,6 +156,30 @@ async def test_a_server_that_dies_ends_the_load_with_an_account() -> None:
         end, records = await load(asker(url), Load(concurrency=2, requests=500))
     assert "the server was lost after 3 answers" in end.ended_early
     assert len(records) < 20
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+async def test_a_clock_that_is_set_meanwhile_changes_no_time_and_is_told(
+    step_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, true_time = 0, time.time
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        nonlocal answers
+        answers += 1
+        if answers == 3:
+            monkeypatch.setattr(time, "time", lambda: true_time() + step_s)
+        return await answering(3, pause_s=0.01)(request)
+
+    began = time.monotonic()
+    async with serving(handler) as url:
+        end, records = await load(asker(url), Load(concurrency=1))
+    took = time.monotonic() - began
+    assert end.client.clock_step_s == pytest.approx(step_s, abs=2)
+    assert 0 < end.wall_s <= took
+    for record in records:
+        assert record.ttft_s is not None and record.e2e_s is not None
+        assert 0 < record.ttft_s <= record.e2e_s <= took
 
 
 async def test_a_kept_connection_that_the_server_closed_meanwhile_is_no_fault() -> None:

@@ -6,16 +6,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
 from console.app import Console
 from console.screens.bench import BenchScreen
-from console.screens.bench_run import BenchRunScreen
+from console.screens.bench_run import BenchRunScreen, speeds_over_concurrency
 from engine.bench.cells import COMPARISON, write_json
 from engine.bench.comparison import compare_folder
 from engine.bench.plans import write_plan
+from engine.bench.records import Load
 from state.bench import add_bench, write_bench_progress
 from state.database import open_database
 from state.records.bench import Bench, BenchProgress
@@ -124,7 +126,22 @@ async def test_the_report_is_written_from_the_screen(app: Console) -> None:
         await opened(1)(pilot)
         screen = app.screen
         assert isinstance(screen, BenchRunScreen)
-        path = Path(screen.row.bench.run_folder) / "report.html"
+        folder = Path(screen.row.bench.run_folder)
+        paths = [folder / f"report.{ending}" for ending in ("html", "md", "csv", "jsonl")]
         await pilot.press("h")
-        await ready(pilot, path.exists)
-    assert "<svg" in path.read_text()
+        await ready(pilot, lambda: all(path.exists() for path in paths))
+    assert "<svg" in paths[0].read_text()
+    assert all("eagle3-s3" in path.read_text() for path in paths)
+
+
+def test_speeds_are_charted_over_concurrency_without_what_is_void(tmp_path: Path) -> None:
+    loads = (Load(concurrency=1), Load(concurrency=8))
+    write_plan(tmp_path, msgspec.structs.replace(plan("baseline", "eagle"), loads=loads))
+    for name in ("baseline", "eagle"):
+        for load in loads:
+            cell(tmp_path, name, 90.0, load=load)
+    provenance(tmp_path, "eagle", steps=1, void="simulated acceptance")
+    chart = speeds_over_concurrency(compare_folder(tmp_path))
+    assert chart is not None and chart.along == "number"
+    assert [series.name for series in chart.series] == ["baseline"]
+    assert [at for at, _ in chart.series[0].points] == [1.0, 8.0]

@@ -17,7 +17,7 @@ from engine.bench.cells import cell_path
 from engine.bench.records import BenchError
 from engine.bench.sweep_file import read_sweep
 from engine.reference.checkpoint import shipped_draft
-from state.bench import find_bench
+from state.bench import find_bench, latest_bench_progress, read_benches
 from state.database import open_database
 from state.folder import state_folder
 from state.jobs import open_jobs, read_job, read_jobs
@@ -125,6 +125,40 @@ def test_servers_that_run_are_measured_in_the_terminal(host: Host, sweep: Path, 
     code, shown = run("show", "plain")
     assert code == 0 and shown["bench"]["state"] == "done"
     assert run("export", "plain", "--output", str(tmp_path / "plain.html"))[0] == 0
+
+
+def test_a_server_that_is_killed_in_mid_run_leaves_a_true_account(
+    host: Host,  # noqa: F811
+    sweep: Path,
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-m", "console", "reference", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        assert child.stdout is not None
+        url = child.stdout.readline().split("listening on ")[-1].strip()
+        words = ["run", "--server", url, "--prompts", str(tmp_path / "prompts.jsonl"), "--max-tokens", "8"]
+        code, started = run(*words, "--name", "dying", "--requests", "100000", "--concurrency", "2")
+        assert code == 0, started
+        cell = Path(started["run_folder"]) / "cells" / "0-server-c2.jsonl"
+        wait_until(lambda: answered() > 0, "some answers")
+        child.kill()
+    host.wait_for(started["job_id"])
+    code, shown = run("show", "dying")
+    assert code == 1 and shown["bench"]["state"] == "done"
+    (row,) = shown["comparison"]["rows"]
+    lost = row["summary"]
+    assert "the server was lost after" in lost["ended_early"]
+    assert 0 < lost["requests"] < 100_000 and sum(lost["failures"].values()) >= 5
+    assert not row["best"] and "server was lost" in shown["comparison"]["problems"]["server"]["message"]
+    assert len(cell.read_text().splitlines()) == lost["requests"]
+
+
+def answered() -> int:
+    """Requests done of the newest benchmark."""
+    with closing(open_database(state_folder().database_path)) as database:
+        found = read_benches(database)
+        progress = latest_bench_progress(database, found[0].id) if found else None
+    return progress.requests_done if progress is not None else 0
 
 
 def test_nobody_answers_there(host: Host, sweep: Path, tmp_path: Path) -> None:  # noqa: F811

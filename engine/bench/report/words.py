@@ -39,6 +39,7 @@ def sentences(comparison: Comparison) -> list[str]:
     found = list(comparison.advice)
     found += [_sentence(row) for row in comparison.rows if row.economics is not None and not row.is_baseline]
     found += [_best(row) for row in comparison.rows if row.best and comparison.baseline]
+    found += _front(comparison)
     for foretold in comparison.foretold:
         found.append(_advice(foretold))
     found += _saved(comparison)
@@ -109,6 +110,19 @@ def _best(row: Row) -> str:
     ratio = f", {row.ratio.value:.2f}x the baseline" if row.ratio is not None else ""
     doubt = ", though the interval holds a tie" if row.verdict == "tie" else ""
     return f"{row.summary.load.name}: best is {row.name}{ratio}{doubt}"
+
+
+def _front(comparison: Comparison) -> list[str]:
+    """Where one user's speed and the speed in all pull apart: what is worth choosing between."""
+    front = [row for row in comparison.rows if row.pareto and row.summary.decode_tokens_per_s is not None]
+    if len(front) < 2 or len({row.summary.load.name for row in comparison.rows}) < 2:
+        return []
+    named = [
+        f"{row.name} {row.summary.load.name} ({interval(row.summary.decode_tokens_per_s, 0)} for one, "
+        f"{interval(row.summary.tokens_per_s, 0)} in all)"
+        for row in front
+    ]
+    return [f"nothing is both faster for one user and faster in all than: {'; '.join(named)}"]
 
 
 def _advice(foretold: Foretold) -> str:
