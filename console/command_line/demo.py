@@ -1,6 +1,7 @@
 """`alula demo`: the whole campaign on this machine's CPU, in minutes."""
 
 import shutil
+import signal
 import sys
 import threading
 
@@ -43,6 +44,7 @@ def demo(headless: bool, small: bool, keep: bool, as_json: bool) -> None:
 def _headless(story: Story, as_json: bool) -> int:
     from console.demo.report import report_lines
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what it has started is stopped then too
     try:
         report = story.play()
     except CommandFailed as error:
