@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from console.actions import bindings
 from console.screens.data_actions import go_on, stop_work
@@ -93,6 +93,7 @@ class SearchScreen(SetsScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("data work")]
     DEFAULT_CSS = """
     SearchScreen {
+        & #message { height: auto; max-height: 3; padding: 0 1; color: $text-muted; }
         & #scouts { height: 12; }
         & #table { border-top: solid $panel-lighten-1; }
         &.brief #scouts { display: none; }
@@ -110,6 +111,7 @@ class SearchScreen(SetsScreen):
     def compose_body(self) -> ComposeResult:
         """The filter, scouts, the table."""
         yield Input(placeholder="text to match; ! before it inverts; Esc ends", id="filter", compact=True)
+        yield Static("", id="message", markup=False)
         yield Table(SCOUT_COLUMNS, key=lambda one: one.scout, empty="No scout is out yet.", id="scouts")
         yield self.make_table()
 
@@ -130,8 +132,9 @@ class SearchScreen(SetsScreen):
         found = (one for one in record if isinstance(one, SearchRow) and one.search.id == self.row.search.id)
         self.row = next(found, self.row)
         self.query_one("#scouts", Table).show(self.row.scouts)
-        if self.row.search.message and not self.sets():
-            self.table.empty = plain_line(f"{self.row.search.state}: {self.row.search.message}", 300)
+        message = self.query_one("#message", Static)
+        message.display = bool(self.row.search.message)
+        message.update(plain_line(f"{self.row.search.state}: {self.row.search.message}", 300))
         self.table.show(self.sets())
         self.set_class(bool(self.sets()) and self.size.height < SCOUTS_FROM_LINES, "brief")
         self._show_title(self.console.records.get("engine"))

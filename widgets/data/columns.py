@@ -103,7 +103,9 @@ def verdict_of(one: DataSet) -> Content:
 
 SET_COLUMNS: tuple[Column[DataSet], ...] = (
     Column("Set", lambda row: plain_line(row.id, 120), 32, grows=True, sort_key=lambda row: row.id.lower()),
-    Column("Domain", lambda row: plain_line(row.domain, 60), 16, priority=1, sort_key=lambda row: row.domain),
+    Column(
+        "Domain", lambda row: plain_line(row.domain, 60), 16, priority=1, grows=True, sort_key=lambda row: row.domain
+    ),
     Column("Rows", lambda row: figures.count(row.rows), 10, "right", sort_key=lambda row: row.rows),
     Column("Licence", lambda row: plain_line(row.licence or figures.ABSENT, 40), 12, priority=2),
     Column("Access", access_of, 12, priority=3, sort_key=lambda row: row.access),
