@@ -9,6 +9,7 @@ import msgspec
 
 from console.command_line.live_view import View, table
 from state.fleets import read_whole, with_fleets
+from state.jobs import read_job
 from state.outside_text import plain_line
 from state.records.regeneration import Regeneration, RegenerationDetail, RegenerationProgress
 from state.records.views import RegenerationRow
@@ -42,6 +43,8 @@ def look_at(database: sqlite3.Connection, name: str | None) -> View:
     lines = [*_lines(run, progress), *(_detail_lines(run, detail) if detail else [])]
     shards = [_shard(database, one) for one in find_regenerations(database, run.name)] if run.id < 0 else []
     lines += [f"  shard     {words}" for words, _ in shards]
+    if progress is None:
+        lines += _job_lines(database, run)
     value = {**_value(run, progress), "detail": msgspec.to_builtins(detail)}
     if shards:
         value["shards"] = [one for _, one in shards]
@@ -78,6 +81,14 @@ def _shard(database: sqlite3.Connection, run: Regeneration) -> tuple[str, dict[s
     done = f"{figures.count(progress.done if progress else 0)} of {figures.count(run.total)}"
     words = f"{run.name} {run.state}, {done}, {_failed(progress)} failed, left {_eta(run, progress)}"
     return words + (f"; {plain_line(run.message, 120)}" if run.message else ""), _value(run, progress)
+
+
+def _job_lines(database: sqlite3.Connection, run: Regeneration) -> list[str]:
+    """What a worker that has told nothing yet waits for: a place on a cluster, for example."""
+    job = read_job(database, run.job_id) if run.job_id is not None else None
+    if job is None or run.state != "running":
+        return []
+    return [f"  job {job.id:<5} {job.state}" + (f": {plain_line(job.reason, 200)}" if job.reason else "")]
 
 
 def _detail_lines(run: Regeneration, detail: RegenerationDetail) -> list[str]:
