@@ -49,6 +49,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     num_steps: int | None
     speedup: Estimate | None
     """Measured or foretold; `None` where nothing tells it."""
+    is_chain: bool = True
     measured: bool = False
     given_up: bool = False
     """It was tried, and gave nothing that counts."""
@@ -122,6 +123,7 @@ def _outlooks(
             name=one.name,
             num_steps=one.num_steps,
             speedup=measured[one.name].speedup if one.name in measured else foretold.get(one.name),
+            is_chain=one.is_chain,
             measured=one.name in measured,
             given_up=one.name in given_up,
         )
@@ -146,7 +148,7 @@ def _foretold(chains: Sequence[Candidate], measured: Mapping[str, Measured]) -> 
 def _reason(chosen: Outlook, best: str, fastest: float) -> str:
     if chosen.speedup is None:
         longest = "the longest chain first, whose accept rates tell those of all shorter ones"
-        return f"nothing foretells it; {longest if chosen.num_steps else 'it has to be tried'}"
+        return f"nothing foretells it; {longest if chosen.is_chain else 'it has to be tried'}"
     low = chosen.speedup.low if chosen.speedup.low is not None else chosen.speedup.value
     against = f"{best}'s {fastest:.2f}x" if best else "the baseline"
     return f"foretold {chosen.speedup.value:.2f}x ({low:.2f} to {chosen.most:.2f}), which may beat {against}"

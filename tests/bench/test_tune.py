@@ -76,6 +76,7 @@ def test_trees_and_other_families_are_tried_since_nothing_foretells_them() -> No
     measured = {"s3": truth(3, 0.6, 1.2, 0.1)}
     outlooks = advise("c1", [CHAINS[2], tree, other], measured).outlooks
     assert [one.speedup is None for one in outlooks] == [False, True, True]
+    assert advise("c1", [tree], {}).why == "nothing foretells it; it has to be tried"
     done = advise("c1", [CHAINS[2], tree, other], measured, frozenset({"tree", "other-s3"}))
     assert done.next == ""
     assert "every configuration was tried" in done.why
