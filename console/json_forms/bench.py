@@ -46,8 +46,6 @@ class BenchExported(TypedDict):
     file: str
     files: list[str]
     rows: int
-    files: list[str]
-    """All that were written: `file`, and beside it what one file cannot hold."""
 
 
 FORMS: Forms = {

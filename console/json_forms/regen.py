@@ -1,6 +1,6 @@
 """Of `alula regen`."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from console.json_forms.common import Forms
 from engine.regen.manifest import Manifest
@@ -15,12 +15,13 @@ from state.records.regeneration import (
 
 
 class RunStarted(TypedDict):
-    """The run and the job that works on it."""
+    """The run and the job that works on it; `job_ids` are those of all shards, where it has several."""
 
     run_id: int
     name: str
     run_folder: str
     job_id: int
+    job_ids: NotRequired[list[int]]
 
 
 class RunPaused(TypedDict):
@@ -31,9 +32,10 @@ class RunPaused(TypedDict):
 
 
 class RunResumed(RunPaused):
-    """The run and its new job."""
+    """The run and its new jobs, one for each shard; `job_id` is the first."""
 
     job_id: int
+    job_ids: list[int]
 
 
 class RunRetried(RunResumed):
@@ -50,9 +52,10 @@ class RunListed(TypedDict):
 
 
 class RunShown(RunListed):
-    """The same, with sources, servers and the slowest samples."""
+    """The same, with sources, servers and the slowest samples; of a run in shards, each shard too."""
 
     detail: RegenerationDetail | None
+    shards: NotRequired[list[RunListed]]
 
 
 class Steered(TypedDict):
