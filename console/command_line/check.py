@@ -36,6 +36,16 @@ class CommandAfterDashes(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _release(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    from engine.check.flags.release import VERSION
+
+    text = (value or "").removeprefix("v")
+    found = VERSION.match(text)
+    if value is not None and (found is None or text[found.end() :][:1] not in ("", ".", "+", "-")):
+        raise click.BadParameter(f"{value!r} is no release; give it like 0.5.23.")
+    return value
+
+
 @click.command(cls=CommandAfterDashes, epilog=EPILOG)
 @click.argument("sources", nargs=-1, metavar="[FILE|-]... [-- COMMAND...]")
 @click.option("--server", "servers", metavar="URL", multiple=True, help="Also ask a running server.")
@@ -45,7 +55,12 @@ class CommandAfterDashes(click.Command):
 @click.option(
     "--break-even", metavar="LENGTH", type=float, help="Accept length from which speculation pays, by a benchmark."
 )
-@click.option("--sglang-version", metavar="VERSION", help="The SGLang release that will run, for example 0.5.23.")
+@click.option(
+    "--sglang-version",
+    metavar="VERSION",
+    callback=_release,
+    help="The SGLang release that will run: 0.5.23.",
+)
 @click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the servers' API key.")
 @click.option("--json", "as_json", is_flag=True, help="Report as JSON.")
 @click.option("--sarif", is_flag=True, help="Report as SARIF 2.1.0.")

@@ -3,12 +3,11 @@
 import os
 import sys
 
-import msgspec
-
 from engine.check.deployment import assemble
 from engine.check.errors import SourceUnreadable
 from engine.check.live import read_server
 from engine.check.records import Finding, Launch, LiveServer
+from engine.check.report.encoding import encoded
 
 
 def check(url: str, pid: int | None) -> tuple[Finding, ...]:
@@ -35,4 +34,4 @@ def check(url: str, pid: int | None) -> tuple[Finding, ...]:
 
 if __name__ == "__main__":
     found = check(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else None)
-    sys.stdout.write(msgspec.json.encode(found).decode())
+    sys.stdout.write(encoded(found).decode())

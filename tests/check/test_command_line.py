@@ -182,3 +182,23 @@ def test_the_shared_cases_pass() -> None:
             if found:
                 wrong[case["name"]] = found
     assert wrong == {}
+
+
+@pytest.mark.parametrize("release", ["nonsense", "1e9", "0.5.9; true", ""])
+def test_no_release_is_told(script: Path, release: str) -> None:
+    refused = run("--sglang-version", release, script)
+    assert refused.exit_code == 2
+    assert "is no release" in refused.stderr
+
+
+@pytest.mark.parametrize("release", ["0.5.9", "v0.5.9", "0.5.6.post2", "0.5.24.dev12+gabc", "0.5.23+cu130"])
+def test_any_spelling_of_a_release(script: Path, release: str) -> None:
+    assert run("--json", "--sglang-version", release, script).exit_code == 1
+
+
+@pytest.mark.parametrize("form", ["--json", "--sarif"])
+def test_names_that_are_no_unicode(script: Path, form: str) -> None:
+    odd = b"t\xff".decode(errors="surrogateescape")
+    found = run(form, f"/nowhere/{odd}", "--", "python3", "-m", "sglang.launch_server", "--model-path", odd)
+    assert "t\ufffd" in found.stdout
+    json.loads(found.stdout)

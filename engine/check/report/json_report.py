@@ -8,6 +8,7 @@ import msgspec
 from engine.check.deployment import words_of
 from engine.check.live import accept_length, release_of
 from engine.check.records import Finding, Launch, LiveServer, Model, ServerArguments
+from engine.check.report.encoding import indented
 from engine.check.report.flow import flow_of
 from engine.check.report.result import Checked, Outcome
 from state.secret_words import HIDDEN, is_secret_name, shown_argv
@@ -29,7 +30,7 @@ def json_report(outcome: Outcome) -> bytes:
         "unchecked": [msgspec.to_builtins(one) for one in outcome.unchecked],
         "summary": {**counts, "deployments": len(deployments), "exit_code": outcome.exit_code},
     }
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    return indented(report)
 
 
 def finding_object(finding: Finding, index: int) -> dict[str, Any]:

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from engine.check.paths import is_file
 from engine.check.records import Finding, Place, Severity
+from engine.check.report.encoding import indented
 from engine.check.report.result import Checked, Outcome, Unchecked
 from state.version import VERSION
 
@@ -33,7 +32,7 @@ def sarif_report(outcome: Outcome) -> bytes:
         ],
     }
     report = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+    return indented(report)
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
