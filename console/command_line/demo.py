@@ -12,6 +12,9 @@ from console.demo.commands import CommandFailed, Commands
 from console.demo.settings import SMALL, WHOLE
 from console.demo.story import Story, make_folder
 
+LEAVING_S = 60.0
+"""A command or a question that is under way is waited for before all is cleaned up."""
+
 
 @click.command()
 @click.option("--headless", is_flag=True, help="Plain text; ends by itself. Taken without a terminal.")
@@ -58,8 +61,11 @@ def _headless(story: Story, as_json: bool) -> int:
 
 def _console(story: Story) -> int:
     """Open the console at once; the story goes on beside it, and the Campaign screen shows it."""
+    import httpx
+
     from console.app import Console
     from console.demo.report import report_lines
+    from state.errors import StateError
     from state.folder import StateFolder
 
     problems: list[str] = []
@@ -68,12 +74,15 @@ def _console(story: Story) -> int:
     def playing() -> None:
         try:
             reports.extend(report_lines(story.play()))
-        except (CommandFailed, OSError) as error:
-            problems.append(str(error))
+        except (CommandFailed, OSError, httpx.HTTPError, StateError) as error:
+            problems.extend([] if story.commands.closed else [str(error)])
 
-    threading.Thread(target=playing, name="demo", daemon=True).start()
+    thread = threading.Thread(target=playing, name="demo", daemon=True)
+    thread.start()
     notice = "A demonstration: all of this is thrown away on leaving. Press 0 for its campaign."
     Console(StateFolder(path=story.commands.folder, notice=notice)).run()
+    story.commands.closed = True
+    thread.join(LEAVING_S)
     click.echo("\n".join(["Report", *(f"  {one}" for one in reports)] if reports else ["left before its end"]))
     for problem in problems:
         click.echo(f"alula demo: {problem}", err=True)

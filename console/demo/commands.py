@@ -22,6 +22,8 @@ class Commands:
     def __init__(self, folder: Path, *, quiet: bool) -> None:
         self.folder = folder
         self.quiet = quiet
+        self.closed = False
+        """Set when the demonstration is left: no further command is run."""
         self.environment = {**os.environ, "ALULA_HOME": str(folder), "HF_HUB_OFFLINE": "1"}
 
     def run(self, *words: str, allowed: Sequence[int] = (0,)) -> str:
@@ -54,6 +56,8 @@ class Commands:
             click.secho(text, bold=bold)
 
     def _run(self, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        if self.closed:
+            raise CommandFailed("left before its end")
         return subprocess.run(
             [sys.executable, "-m", "console", *words],
             env=self.environment,

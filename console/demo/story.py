@@ -85,10 +85,13 @@ class Story:
                     return view
                 if campaign.state != "running":
                     raise CommandFailed(plain_line(f"the campaign {campaign.state}: {campaign.message}", 500))
+                if self.commands.closed:
+                    raise CommandFailed("left before its end")
                 time.sleep(LOOK_S)
 
     def clean_up(self) -> None:
         """Stop what still runs, and the engine."""
+        self.commands.closed = False
         try:
             for job in self.commands.ask("jobs", "list"):
                 if job["ended_at"] is None:
