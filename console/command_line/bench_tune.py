@@ -47,6 +47,7 @@ def tune(what: str, run: bool, gain: float | None, here: bool, wait: bool, as_js
 
     try:
         plan, folder = _plan_of(what, as_json)
+        _need_baseline(plan, as_json)
         least = GAIN if gain is None else gain / 100
         found = first_advices(plan, least) if folder is None else advices(plan, compare_folder(folder), gain=least)
     except BenchError as error:
@@ -68,8 +69,7 @@ def _search(what: str, gain: float | None, *, here: bool, wait: bool, as_json: b
         plan = read_sweep(Path(what))
     except BenchError as error:
         _leave(f"{error}\n{error.remedy}", as_json)
-    if not plan.baseline:
-        _leave("a search needs a baseline\nadd a point without speculation, called baseline", as_json)
+    _need_baseline(plan, as_json)
     name = f"{plan.name}-tune"[:60]
     plan = msgspec.structs.replace(plan, kind="tune", name=name, gain=GAIN if gain is None else gain / 100)
     if _exists(name, as_json):
@@ -88,6 +88,11 @@ def _plan_of(what: str, as_json: bool) -> "tuple[Plan, Path | None]":
         return plan, folder_of(name, as_json) if name else None
     folder = folder_of(what, as_json)
     return read_plan(folder), folder
+
+
+def _need_baseline(plan: "Plan", as_json: bool) -> None:
+    if not plan.baseline:
+        _leave("a search needs a baseline\nadd a point without speculation, called baseline", as_json)
 
 
 def _exists(name: str, as_json: bool) -> bool:
