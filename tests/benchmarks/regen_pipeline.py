@@ -148,7 +148,7 @@ def _memory_mib(url: str, samples: int) -> float:
 def _stored(number: int) -> Answer:
     return Answer(
         number=number,
-        assistants=(Message("assistant", ANSWER),),
+        assistants=(Message("assistant", "stored before"),),
         finish_reasons=("stop",),
         prompt_tokens=3,
         completion_tokens=7,
