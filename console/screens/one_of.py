@@ -23,7 +23,10 @@ class OneOf(ModalScreen[int]):
             width: 90%; max-width: 110; height: auto; max-height: 80%;
             border: round $primary; background: $surface; padding: 0 1;
         }
-        & OptionList { height: auto; max-height: 20; border: none; background: $surface; padding: 0; &:focus { border: none; } }
+        & OptionList {
+            height: auto; max-height: 20; border: none; background: $surface; padding: 0;
+            &:focus { border: none; }
+        }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back", show=False)]
