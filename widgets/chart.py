@@ -91,4 +91,4 @@ def ticks(start: float, end: float) -> tuple[list[float], list[str]]:
 def number_ticks(start: float, end: float) -> tuple[list[float], list[str]]:
     """Places on an axis of steps or lines."""
     places = sorted({round(start + (end - start) * step / (_TICKS - 1)) for step in range(_TICKS)})
-    return [float(place) for place in places], [f"{place:,}".replace(",", " ") for place in places]
+    return [float(place) for place in places], [f"{place:,}" for place in places]

@@ -8,9 +8,6 @@ import math
 ABSENT = "–"
 """Drawn in place of a value that is not reported."""
 
-THIN_SPACE = "\u202f"
-"""Groups digits: narrow, never broken, one cell wide in a terminal."""
-
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _RATE_UNITS = ("", "k", "M", "G", "T")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -47,10 +44,10 @@ def share(value: float | None, decimals: int = 0) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with its digits in groups of three: `88 088`."""
+    """A whole number with its digits in groups of three: `88,088`."""
     if value is None or not math.isfinite(value):
         return ABSENT
-    return f"{round(value):,}".replace(",", THIN_SPACE)
+    return f"{round(value):,}"
 
 
 def binary_bytes(value: float | None) -> str:

@@ -69,7 +69,7 @@ class PlanScreen(ListingScreen):
         def answered(text: str | None) -> None:
             if text is None:
                 return
-            digits = text.replace(" ", "").replace(",", "").replace(figures.THIN_SPACE, "")
+            digits = text.replace(" ", "").replace(",", "")
             if digits and (not digits.isdecimal() or int(digits) < 1):
                 self.notify(f"{plain_line(text, 40)} is no number of records", severity="error", markup=False)
                 return

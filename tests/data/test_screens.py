@@ -99,7 +99,7 @@ async def test_the_funnel_of_a_preparation(app: Console, size: tuple[int, int]) 
         await opened(pilot, app, "FunnelStep")
         assert isinstance(app.screen, PreparationScreen)
         await until(pilot, lambda: "near-duplicates" in text_of(app), "funnel")
-        assert "87\u202f000 near duplicate" in text_of(app)
+        assert "87,000 near duplicate" in text_of(app)
 
 
 async def test_a_plan_of_a_table_is_changed_and_saved(app: Console, tmp_path: Path) -> None:
