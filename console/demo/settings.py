@@ -33,7 +33,7 @@ WHOLE = Size(
 """Under eight minutes on two cores."""
 
 SMALL = Size(
-    prompts=90, bench_prompts=4, max_tokens=64, bench_tokens=32, num_steps=(3,), samples=(15, 30, 60),
+    prompts=70, bench_prompts=3, max_tokens=64, bench_tokens=32, num_steps=(3,), samples=(13, 26, 52),
     epochs=12, held_out=0.15,
 )  # fmt: skip
 """For a slow machine, and for tests."""
