@@ -24,7 +24,7 @@ LEAVING_S = 60.0
 def demo(headless: bool, small: bool, keep: bool, as_json: bool) -> None:
     """The fault, the finding, the fix; then a campaign: benchmark, regeneration, training, benchmark, forecast.
 
-    All on a throw-away state folder, under eight minutes on two cores. In a terminal the console opens on it. Training
+    All on a throw-away state folder, in minutes on two idle cores. In a terminal the console opens on it. Training
     needs the extra `train`; without it the shipped draft is measured alone. The reference server is a small real model
     for machines with no GPU; its speed says nothing about one. Exit code 0; 1 where a step failed.
 
