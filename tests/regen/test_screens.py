@@ -29,6 +29,7 @@ from tests.console.test_snapshots import SIZES, Compare, text_of
 from tests.regen.conftest import ScriptedServer, served
 from tests.regen.test_commands import Shell, alula, prompts_file
 from tests.regen.test_faults import answers, hang
+from widgets.chart import Chart
 
 __all__ = ["alula"]
 NOW = 1_790_000_000.0
@@ -95,6 +96,8 @@ def opened(name: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await ready(pilot, lambda: name in text_of(pilot.app))
         await pilot.press("enter")
         await ready(pilot, lambda: "run folder" in text_of(pilot.app))
+        await ready(pilot, lambda: pilot.app.screen.query_one(Chart).record is not None)
+        await pilot.pause(0.5)
 
     return going
 
