@@ -15,6 +15,7 @@ from state.database import open_database
 from state.folder import state_folder
 from state.jobs import read_job
 from state.records.jobs import ENDED, Job
+from tests.conftest import end_processes_of
 
 LIMIT_S = 60.0
 
@@ -77,3 +78,4 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     yield host
     with suppress(Exception):
         host.client.ask("engine.stop", {}, timeout_s=LIMIT_S)
+    end_processes_of(str(tmp_path))

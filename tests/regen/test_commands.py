@@ -20,6 +20,7 @@ from state.database import open_database
 from state.folder import state_folder
 from state.jobs import read_job
 from state.regenerations import find_regeneration
+from tests.conftest import end_processes_of
 from tests.regen.conftest import ScriptedServer, expected
 from tests.regen.test_faults import answers, hang, until
 
@@ -68,6 +69,7 @@ async def alula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     client = Client(state_folder())
     await asyncio.to_thread(client.ensure_engine)
     await asyncio.to_thread(client.ask, "engine.stop", {}, 30.0)
+    end_processes_of(str(tmp_path))
 
 
 def prompts_file(folder: Path, prompts: list[str]) -> str:

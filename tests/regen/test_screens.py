@@ -141,8 +141,10 @@ async def test_keys_steer_pause_and_ask_again(alula: Shell, tmp_path: Path, serv
         await ready(pilot, lambda: steering().concurrency == 7)
         await pilot.press("a", *other.url, *",2", "enter")
         await ready(pilot, lambda: [one.weight for one in steering().servers] == [1.0, 2.0])
-        await ready(pilot, lambda: other.url in text_of(app))
-        await pilot.press("d", "end", "enter")
+        await ready(pilot, lambda: "weight 2" in text_of(app))  # told by the worker, not by the notice
+        await pilot.press("d")
+        await ready(pilot, lambda: type(app.screen).__name__ == "OneOf" and app.screen.focused is not None)
+        await pilot.press("end", "enter")
         await ready(pilot, lambda: [one.url for one in steering().servers] == [server.url])
         await pilot.press("x")
         await ready(pilot, lambda: type(app.screen).__name__ == "Confirmation")
