@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from state.secret_words import shown_text
+
 Api = Literal["auto", "generate", "chat", "completions"]
 """`generate` is SGLang's own endpoint, the only one that tells verifications of each request."""
 FailureKind = Literal[
@@ -25,7 +27,7 @@ class BenchError(Exception):
     """A benchmark cannot begin or go on. `remedy` says what to do."""
 
     def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
+        super().__init__(shown_text(message))
         self.remedy = remedy
 
 

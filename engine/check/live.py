@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.check.records import LiveServer
+from state.secret_words import shown_text
 
 if TYPE_CHECKING:
     import httpx
@@ -21,7 +22,7 @@ class Unanswered(Exception):
     """A request that gave nothing usable; the text says what came back."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(shown_text(message))
         self.status = status
 
 
@@ -45,14 +46,16 @@ async def ask_server(url: str, timeout_s: float = DEFAULT_TIMEOUT_S, api_key: st
             return_exceptions=True,
         )
     if isinstance(information, Unanswered):
-        return LiveServer(url=base, problem=str(information))
+        return LiveServer(url=shown_text(base), problem=str(information))
     if isinstance(information, BaseException):
         raise information
     if not KNOWN_KEYS & information.keys():
-        return LiveServer(url=base, problem=f"{base}/server_info answers, but not as SGLang does")
+        return LiveServer(
+            url=shown_text(base), problem=f"{shown_text(base)}/server_info answers, but not as SGLang does"
+        )
     text = metrics.decode(errors="replace") if isinstance(metrics, bytes) else None
     return LiveServer(
-        url=base,
+        url=shown_text(base),
         server_info=information,
         model_info=model if isinstance(model, dict) else None,
         metrics=text,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from engine.check.live import Unanswered, ask_server, open_client, refuse_status, release_of
+from engine.check.live import Unanswered, ask_server, normal_url, open_client, refuse_status, release_of
 from engine.check.records import LiveServer
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ async def _probe(url: str, prompts: int, max_tokens: int, api_key: str | None) -
     if live.problem is not None:
         return Probe(url=live.url, problem=live.problem), live
     information: Mapping[str, Any] = live.server_info or {}
+    base = normal_url(url)
     async with open_client(api_key) as client:
         chosen = [PROMPTS[index % len(PROMPTS)] for index in range(prompts)]
-        requests = [await _ask(client, live.url, prompt, max_tokens) for prompt in chosen]
-        width, note = await _hidden_width(client, live.url, information)
+        requests = [await _ask(client, base, prompt, max_tokens) for prompt in chosen]
+        width, note = await _hidden_width(client, base, information)
     algorithm = information.get("speculative_algorithm")
     result = Probe(
         url=live.url,

@@ -134,3 +134,8 @@ def test_a_server_that_keeps_silent_is_left_in_time() -> None:
         silent.listen()
         live = read_server(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.3)
     assert "0 s" in (live.problem or "")
+
+
+def test_a_password_in_an_address_is_not_shown() -> None:
+    live = read_server("http://user:hunter2@127.0.0.1:9", timeout_s=1.0)
+    assert "hunter2" not in f"{live.url} {live.problem}" and "127.0.0.1:9" in live.url
