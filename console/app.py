@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual.app import App
@@ -122,9 +123,13 @@ class Console(App[None]):
 
     def action_show(self, name: str) -> None:
         """Go to a screen; details that were open on it are closed."""
-        while len(self.screen_stack) > 1:
-            self.pop_screen()
-        self.push_screen(screen_class(name)())
+
+        def going() -> None:
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
+            self.push_screen(screen_class(name)())
+
+        self._leave(going)
 
     def action_start_engine(self) -> None:
         """Start the engine in a thread, if none runs."""
@@ -154,7 +159,15 @@ class Console(App[None]):
 
     def action_quit_console(self) -> None:
         """Leave. Jobs, engine and runs go on."""
-        self.exit()
+        self._leave(self.exit)
+
+    def _leave(self, going: Callable[[], None]) -> None:
+        """What lies on top may ask first."""
+        top = self.screen
+        if isinstance(top, FrameScreen):
+            top.leave(going)
+        else:
+            going()
 
     async def action_back(self) -> None:
         """Close what lies on top."""

@@ -1,6 +1,6 @@
 """Plan editor: each source's share as a bar that keys make longer and shorter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -140,11 +140,18 @@ class PlanScreen(ListingScreen):
         if self.saved or self.query_one("#filter").display:
             super().action_back()
             return
+        self.leave(super().action_back)
+
+    def leave(self, going: Callable[[], None]) -> None:
+        """What is not saved is asked for once."""
+        if self.saved:
+            going()
+            return
         from widgets.confirmation import Confirmation
 
         def answered(confirmed: bool | None) -> None:
             if confirmed:
-                self.app.pop_screen()
+                going()
 
         self.app.push_screen(
             Confirmation("Leave without saving?", ["The changes are lost."], confirm="Leave", danger=True), answered

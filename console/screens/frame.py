@@ -106,6 +106,10 @@ class FrameScreen(Screen[None]):
 
         self.app.push_screen(KeyHelp(key_groups(self.PLACES), f"Keys: {self.TITLE_TEXT}"))
 
+    def leave(self, going: Callable[[], None]) -> None:
+        """Go elsewhere; a screen that would lose something asks first."""
+        going()
+
     def action_back(self) -> Any:
         """Close details; a screen that was not opened from another one stays."""
         if len(self.app.screen_stack) > 2:

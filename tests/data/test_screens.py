@@ -110,6 +110,11 @@ async def test_a_plan_of_a_table_is_changed_and_saved(app: Console, tmp_path: Pa
         await until(pilot, lambda: isinstance(app.screen, PlanScreen), "plan")
         assert "NOT SAVED" in text_of(app)
         assert rows(app) == 2
+        for key in ("4", "q", "escape"):
+            await pilot.press(key)
+            await until(pilot, lambda: "Leave without saving?" in text_of(app), "question")
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, PlanScreen), "plan again")
         await pilot.press("ctrl+s")
         await pilot.pause()
         plan = read_plan(tmp_path / "search/plan.toml")
