@@ -69,7 +69,7 @@ CASES = (
     Case("bench show", "{bench}", "NAME"),
     Case("bench compare", "{bench}"),
     Case("bench export", "{bench} --output {folder}/out.csv"),
-    Case("bench tune", "{bench}"),
+    Case("bench tune", "{sweep}"),
     Case("bench economics", "--baseline 90 --speculative 82.3 --accept-length 2.1"),
     Case("data show", "{prompts}"),
     Case("data plan", "--output {folder}/plan.toml --total 3"),

@@ -136,6 +136,16 @@ class LivedIn:
         return "second"
 
     @cached_property
+    def sweep(self) -> Path:
+        """A baseline and a draft at several steps, nothing measured yet."""
+        path = self.folder / "sweep.toml"
+        path.write_text(
+            f'name = "sweep"\nprompts = "{self.prompts}"\n[server]\ncommand = ["serve", "--port", "{{port}}"]\n'
+            '[[point]]\nname = "baseline"\n[[grid]]\nname = "eagle3"\ndraft = {own = "draft"}\nnum_steps = [1, 3]\n'
+        )
+        return path
+
+    @cached_property
     def bench(self) -> str:
         with closing(open_database(self.client.folder.database_path)) as database:
             return read_benches(database)[-1].name
