@@ -25,19 +25,19 @@ from tests.watch.test_servers import eventually
 from tests.watch.test_state import host_sample
 
 UUID, URL = "GPU-82c2dad7-f3b2-abe8-56c8-1a1a095adfd1", "http://gpu-host-7.example.org:30000"
-SECRETS = ("82c2dad7", "gpu-host-7", "example.org", "alice", "secret", "42424242", "/home")
+SECRETS = ("82c2dad7", "gpu-host-7", "example.org", "alice", "secret", "4242424", "/home")
 
 
 def readings(at: float) -> Readings:
     return Readings(
         gpus=(Gpu(uuid=UUID, index=0, name="NVIDIA H200", pci_bus_id="00000000:18:00.0", seen_at=at),),
         gpu_samples=(GpuSample(uuid=UUID, taken_at=at, utilization_percent=97, power_w=690.5),),
-        gpu_processes=(GpuProcess(uuid=UUID, pid=42424242, taken_at=at, memory_bytes=7, user="alice", started_at=at - 60,
+        gpu_processes=(GpuProcess(uuid=UUID, pid=4242424, taken_at=at, memory_bytes=7, user="alice", started_at=at - 60,
                                   command="/home/alice/venv/bin/python train.py --token secret"),),
         gpu_events=(GpuEvent(uuid=UUID, at=at, kind="xid", code=31, message=f"{UUID} at /home/alice/x"),),
         host=host_sample(at),
         servers=(Server(url=URL, found_by="url", seen_at=at, health="up", model="/home/alice/secret-x/Qwen3-8B",
-                        flags={"model_path": "/home/alice/models/Qwen3-8B", "random_seed": 42424242, "tp_size": 4}),),
+                        flags={"model_path": "/home/alice/models/Qwen3-8B", "random_seed": 4242424, "tp_size": 4}),),
         server_samples=(ServerSample(url=URL, taken_at=at, accept_length=2.5),),
     )  # fmt: skip
 
