@@ -23,6 +23,7 @@ class LogWindow:
         self._hunt: Hunt | None = None
         self._words: Words | None = None
         self._rows = FIRST_ROWS
+        self._sized = False
         self._top = 0
         self._following = True
         self._marked: int | None = None
@@ -67,7 +68,7 @@ class LogWindow:
         """Move, search or filter."""
         self._message = ""
         if ask.what == "rows":
-            self._rows = min(max(1, ask.amount), MOST_ROWS)
+            self._resize(min(max(1, ask.amount), MOST_ROWS))
         elif ask.what == "scroll":
             self._scroll(ask.amount)
         elif ask.what == "oldest":
@@ -126,8 +127,21 @@ class LogWindow:
     def _top_at_end(self) -> int:
         return self._back(self._log.size, self._rows)
 
+    def _resize(self, rows: int) -> None:
+        """The first line in sight stays. A scroll from before the first size was known counts from the end."""
+        if not self._sized and not self._following:
+            end = self._top
+            for _ in range(self._rows):
+                end = self._after(end)
+            self._top = self._back(end, rows)
+        self._rows, self._sized = rows, True
+        if not self._following:
+            self._top = min(self._top, self._top_at_end())
+
     def _scroll(self, lines: int) -> None:
         last = self._top_at_end()
+        if self._following:
+            self._top = last
         if lines < 0:
             self._top, self._following = self._back(self._top, -lines), False
             return

@@ -219,3 +219,16 @@ def test_the_thread_tells_only_what_has_changed(tmp_path: Path) -> None:
     assert [row.text for row in pages[-1].rows] == ["one", "two"]
     assert len(pages) == len({repr(page) for page in pages})
     assert re.fullmatch(r"one\ntwo\n", path.read_text())
+
+
+def test_a_scroll_before_the_size_is_known_counts_from_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"{number}\n" for number in range(100)))
+    window = opened(path)
+    ask(window, "scroll", -1)
+    ask(window, "rows", 6)
+    assert texts(window)[-1] == "98"
+    ask(window, "rows", 4)
+    assert texts(window) == ["93", "94", "95", "96"]
+    ask(window, "rows", 40)
+    assert texts(window)[-1] == "99"
