@@ -19,7 +19,7 @@ CACHED_ROWS = 400
 
 
 class RowDrawer(Generic[Record]):
-    """Draws for one width and one set of styles; make a new one when either changes."""
+    """Draws for one width and one style of rows; make a new one when either changes."""
 
     def __init__(self, columns: Sequence[Column[Record]], width: int, base: Style, cursor: Style) -> None:
         self.width = width
@@ -27,7 +27,7 @@ class RowDrawer(Generic[Record]):
         self.cursor = cursor
         # The last cell is kept for the scroll mark, so that columns do not move when rows come and go.
         self.columns = [(columns[index], cells) for index, cells in fit(columns, max(1, width - 1))]
-        self._cache: dict[Hashable, tuple[Record, Strip]] = {}
+        self._cache: dict[tuple[Hashable, bool, bool], tuple[Record, Strip]] = {}
 
     def row(self, key: Hashable, record: Record, *, on_cursor: bool, thumb: bool) -> Strip:
         """One record. `thumb` puts a piece of the scroll mark at the right edge."""
@@ -40,6 +40,12 @@ class RowDrawer(Generic[Record]):
         strip = self._draw(record, on_cursor=on_cursor, thumb=thumb)
         self._cache[place] = (record, strip)
         return strip
+
+    def use_cursor(self, cursor: Style) -> None:
+        """Take another style of the row under the cursor; all other rows stay as they are drawn."""
+        if cursor != self.cursor:
+            self.cursor = cursor
+            self._cache = {place: drawn for place, drawn in self._cache.items() if not place[1]}
 
     def header(self, sorted_by: Column[Record] | None, *, descending: bool, style: str) -> Content:
         """Titles, with a mark beside the one that rows are sorted by."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.style import Style
 
 from widgets.columns import Column
 from widgets.line import Line, parsed
@@ -93,6 +94,7 @@ class Table(Pane[Sequence[Record]]):
         """Rows after filter and sorting."""
         self._top = 0
         self._drawer: RowDrawer[Record] | None = None
+        self._drawn_with: tuple[int, Style, str] | None = None
         self._texts: dict[Hashable, tuple[Record, str]] = {}
         self._highlighted: Record | None = None
 
@@ -202,11 +204,6 @@ class Table(Pane[Sequence[Record]]):
         """Show the cursor at rest."""
         self.redraw()
 
-    def notify_style_update(self) -> None:
-        """Forget rows that were drawn in other colours."""
-        self._drawer = None
-        super().notify_style_update()
-
     def _click_row(self, index: int, *, opens: bool) -> None:
         if index < len(self.rows):
             self.action_move_to(index)
@@ -252,8 +249,12 @@ class Table(Pane[Sequence[Record]]):
         base = self.visual_style
         cursor = base + parsed(self._cursor_style())
         drawer = self._drawer
-        if drawer is None or (drawer.width, drawer.base, drawer.cursor) != (width, base, cursor):
+        # Focus updates the styles too, and changes nothing but the row under the cursor.
+        wanted = (width, base, self.app.theme)
+        if drawer is None or self._drawn_with != wanted:
+            self._drawn_with = wanted
             drawer = self._drawer = RowDrawer(self.columns, width, base, cursor)
+        drawer.use_cursor(cursor)
         return drawer
 
     def _cursor_style(self) -> str:
