@@ -1,6 +1,5 @@
 """`alula regen start`: what is asked of whom, checked before anything starts."""
 
-import asyncio
 import sys
 import time
 from contextlib import closing
@@ -169,17 +168,10 @@ def _first_problem(inputs: tuple[Path, ...]) -> tuple[str, str] | None:
 
 
 def _served_model(url: str, as_json: bool) -> str:
-    from engine.regen.server import ChatServer
+    from engine.regen.server import served_model
     from engine.regen.wire import ServerDown
 
-    async def asked() -> str:
-        server = ChatServer(url, "", 1)
-        try:
-            return (await server.identity()).model
-        finally:
-            await server.close()
-
     try:
-        return asyncio.run(asked())
+        return served_model(url)
     except ServerDown as error:
         leave(f"{error}\nstart the server, or give its URL with --server (http://HOST:PORT)", as_json)

@@ -1,6 +1,5 @@
 """What a step's order needs to know of this machine: a free port, the server's name for its model, earlier tries."""
 
-import asyncio
 import sqlite3
 from pathlib import Path
 
@@ -61,18 +60,11 @@ def _port(database: sqlite3.Connection, step: CampaignStep) -> int:
 
 
 def _served_model(url: str) -> str:
-    from engine.regen.server import ChatServer
+    from engine.regen.server import served_model
     from engine.regen.wire import ServerDown
 
-    async def asked() -> str:
-        server = ChatServer(url, "", 1)
-        try:
-            return (await server.identity()).model
-        finally:
-            await server.close()
-
     try:
-        return asyncio.run(asked())
+        return served_model(url)
     except ServerDown as error:
         raise CampaignError(str(error), "start the server, then: alula campaign resume") from error
 

@@ -1,5 +1,6 @@
 """Asks a server with OpenAI's chat surface (SGLang, vLLM) for one assistant turn, and who it is."""
 
+import asyncio
 import itertools
 import secrets
 from collections.abc import Sequence
@@ -128,6 +129,23 @@ class ChatServer:
             "/v1/chat/completions", msgspec.json.encode(asked), self.limit_s(sampling), sampling.max_tokens
         )
         return _turn(body, self.mark, request_id, sampling)
+
+
+def served_model(url: str) -> str:
+    """The name of the model that a server answers with.
+
+    Raises:
+        ServerDown: It does not answer, or not as such a server does.
+    """
+
+    async def asked() -> str:
+        server = ChatServer(url, "", 1)
+        try:
+            return (await server.identity()).model
+        finally:
+            await server.close()
+
+    return asyncio.run(asked())
 
 
 def fields(sampling: Sampling) -> dict[str, Any]:
