@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from tests.benchmarks.chat_server import serve_chat
+
 MODEL = "foretold"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -63,16 +65,4 @@ def _serve(pipe: Any, asked: Any, words: int, delay_s: tuple[float, float]) -> N
         answer = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
         return web.Response(body=msgspec.json.encode({**answer, "usage": usage}), content_type="application/json")
 
-    async def models(request: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": MODEL}]})
-
-    async def serve() -> None:
-        app = web.Application()
-        app.add_routes([web.post("/v1/chat/completions", chat), web.get("/v1/models", models)])
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
-        pipe.send(f"http://127.0.0.1:{runner.addresses[0][1]}")
-        await asyncio.Event().wait()
-
-    asyncio.run(serve())
+    serve_chat(pipe, MODEL, chat)

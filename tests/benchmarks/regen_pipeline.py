@@ -23,6 +23,7 @@ from engine.regen.progress import Progress
 from engine.regen.records import Answer, Message
 from engine.regen.run import Run
 from engine.regen.store import Store
+from tests.benchmarks.chat_server import serve_chat
 from tests.benchmarks.results import Result
 from tests.regen.conftest import completion, make_run
 
@@ -64,19 +65,7 @@ def _serve(pipe: multiprocessing.connection.Connection) -> None:
         await asyncio.sleep(0.3)
         return web.json_response(completion(ANSWER))
 
-    async def models(request: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": "scripted"}]})
-
-    async def serve() -> None:
-        app = web.Application()
-        app.add_routes([web.post("/v1/chat/completions", chat), web.get("/v1/models", models)])
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
-        pipe.send(f"http://127.0.0.1:{runner.addresses[0][1]}")
-        await asyncio.Event().wait()
-
-    asyncio.run(serve())
+    serve_chat(pipe, "scripted", chat)
 
 
 def _pipeline(folder: Path, url: str) -> float:
