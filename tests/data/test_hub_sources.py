@@ -54,6 +54,12 @@ def test_a_refusal_says_what_to_do(
     assert remedy in raised.value.remedy
 
 
+def test_figures_and_words_of_an_address_are_no_refusal() -> None:
+    away = OSError("cannot connect to http://127.0.0.1:42901/api/datasets/me/gated-set")
+    told = hub.explain_hub_error(Source(hub="me/gated-set"), away)
+    assert str(told).startswith("cannot read me/gated-set") and "check the network" in told.remedy
+
+
 @pytest.mark.parametrize("policy", ["stop", "skip"])
 def test_a_hub_that_refuses_stops_or_is_left_out(
     server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 from engine.data.records import Raw, Source, SourceError
@@ -46,7 +47,7 @@ def explain_hub_error(source: Source, error: Exception) -> SourceError:
     kinds = {type(one).__name__ for one in _chain(error)}
     text = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
     name = source.hub or "?"
-    if kinds & {"GatedRepoError"} or "gated" in text.lower():
+    if kinds & {"GatedRepoError"} or "is a gated dataset" in text:
         return SourceError(
             f"{name} is gated", f"accept its terms at https://huggingface.co/datasets/{name}, then set HF_TOKEN"
         )
@@ -61,7 +62,7 @@ def explain_hub_error(source: Source, error: Exception) -> SourceError:
         )
     if isinstance(error, ValueError) and ("config" in text.lower() or "split" in text.lower()):
         return SourceError(f"{source.label}: {text}", "give --config and --split that the set has")
-    if "429" in text:
+    if HTTPStatus.TOO_MANY_REQUESTS in map(_status, _chain(error)):
         return SourceError(f"the hub refuses for now (429): {text}", "wait some minutes, set HF_TOKEN, and go on")
     return SourceError(f"cannot read {source.label}: {text}", "check the network (HF_ENDPOINT, proxies) and go on")
 
@@ -84,3 +85,9 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    """Of the answer that an error is about: httpx and huggingface_hub keep the answer, aiohttp its status alone."""
+    status = getattr(getattr(error, "response", None), "status_code", None) or getattr(error, "status", None)
+    return status if isinstance(status, int) else None
