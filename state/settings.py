@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 
 from state.errors import StateError
+from state.outside_file import read_small_text
 
 
 class Notifications(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,12 +66,14 @@ def load_settings(path: Path | None = None) -> Settings:
     """
     place = path or settings_path()
     try:
-        text = place.read_text()
+        text = read_small_text(place)
     except FileNotFoundError:
         return Settings()
     except OSError as error:
         raise StateError(f"{place} cannot be read: {error.strerror}", "Look at its owner and mode.") from error
+    except UnicodeDecodeError as error:
+        raise StateError(f"{place}: {error}", "docs/watch.md lists the settings.") from error
     try:
         return msgspec.convert(tomllib.loads(text), Settings)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise StateError(f"{place}: {error}", "docs/watch.md lists the settings.") from error

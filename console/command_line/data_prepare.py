@@ -14,6 +14,7 @@ from console.command_line.data_options import json_option, leave
 from console.command_line.live_view import ask, table, to_json
 from state.errors import StateError
 from state.folder import state_folder
+from state.outside_file import read_small_text
 from state.outside_text import plain_line
 from widgets import figures
 
@@ -73,7 +74,7 @@ def begin(plan: "Plan", output: Path, plan_path: Path, *, restart: bool) -> "Man
     from engine.data.prepare.output_folder import begin_output
 
     output.mkdir(parents=True, exist_ok=True)
-    return begin_output(output, plan, plan_path.read_text(encoding="utf-8"), restart=restart)
+    return begin_output(output, plan, read_small_text(plan_path), restart=restart)
 
 
 def manifest_lines(manifest: "Manifest", output: Path) -> list[str]:

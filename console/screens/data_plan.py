@@ -12,6 +12,7 @@ from console.screens.listing import ListingScreen
 from engine.data.plan.editing import parts_of_plan, share_of, with_share, with_total, without
 from engine.data.plan.reading import parse_plan
 from engine.data.plan.records import Plan, PlanError, Target
+from state.outside_file import read_small_text
 from state.outside_text import plain_line
 from state.records.data import DataSet, PlanPart
 from widgets import figures
@@ -229,7 +230,7 @@ def choose_plan(console: "Console") -> None:
 def open_plan(console: "Console", path: Path) -> None:
     """Read a plan and open it, or say what is wrong with it."""
     try:
-        plan = parse_plan(path.read_text(encoding="utf-8"), path.name)
+        plan = parse_plan(read_small_text(path), path.name)
     except PlanError as error:
         console.notify(plain_line(f"{error}. {error.remedy}", 400), severity="error", timeout=15, markup=False)
         return

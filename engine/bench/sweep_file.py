@@ -15,6 +15,7 @@ import msgspec
 
 from engine.bench.plans import in_order, validate
 from engine.bench.records import Api, BenchError, Load, Plan, Point, PromptSet, Sampling
+from state.outside_file import read_small_text
 
 
 class _Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,7 +90,7 @@ def read_sweep(path: Path) -> Plan:
         BenchError: It cannot be read, or not carried out.
     """
     try:
-        sweep = msgspec.convert(_expanded(tomllib.loads(path.read_text())), _Sweep)
+        sweep = msgspec.convert(_expanded(tomllib.loads(read_small_text(path))), _Sweep)
     except (OSError, UnicodeDecodeError) as error:
         raise BenchError(f"cannot read {path}: {error}", "give a TOML file") from error
     except tomllib.TOMLDecodeError as error:

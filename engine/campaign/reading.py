@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from engine.campaign.specification import CampaignError, Specification
+from state.outside_file import read_small_text
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-LARGEST_FILE = 1024 * 1024
 
 
 def read_specification(path: Path) -> Specification:
@@ -21,11 +21,7 @@ def read_specification(path: Path) -> Specification:
         CampaignError: It cannot be read, has a slip in it, or names files that are not there.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise CampaignError(f"{path} is no regular file", "give a campaign's file: docs/campaign.md shows one")
-        if path.stat().st_size > LARGEST_FILE:
-            raise CampaignError(f"{path} is larger than 1 MiB", "give a campaign's file: docs/campaign.md shows one")
-        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Specification)
+        found = msgspec.convert(tomllib.loads(read_small_text(path)), Specification)
     except (OSError, UnicodeDecodeError) as error:
         raise CampaignError(f"cannot read {path}: {error}", "give a TOML file") from error
     except tomllib.TOMLDecodeError as error:

@@ -1,12 +1,12 @@
 """Reads text files from outside with bounds: size, kind of file, binary content."""
 
 import os
-import stat
 from pathlib import Path
 from typing import BinaryIO
 
 from engine.check.errors import SourceUnreadable
 from engine.check.records import Place
+from state.outside_file import NotRegular, open_regular
 
 MAX_BYTES = 1024 * 1024
 """A launch script or manifest is a few kilobytes; a log is read from both ends."""
@@ -67,16 +67,13 @@ def _bytes(file: BinaryIO, size: int, path: Path) -> bytes:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open without waiting for a pipe's other end, and refuse what is no regular file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return open_regular(path)
+    except NotRegular:
+        raise SourceUnreadable("not a regular file", Place(str(path))) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SourceUnreadable(f"cannot be read: {reason}", Place(str(path))) from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise SourceUnreadable("not a regular file", Place(str(path)))
-    return os.fdopen(descriptor, "rb")
 
 
 def _too_large(size: str) -> str:

@@ -16,6 +16,7 @@ from engine.data.prepare.output_folder import begin_output
 from engine.data.prepare.run import WORK
 from engine.jobs.requests import launch
 from state.data import add_preparation, preparation_of, update_preparation
+from state.outside_file import read_small_text
 from state.records.data import DataPreparation
 
 GRACE_S = 30.0
@@ -57,7 +58,7 @@ def prepare(request: Request) -> dict[str, Any]:
     try:
         plan = read_plan(path)
         output.mkdir(parents=True, exist_ok=True)
-        finished = begin_output(output, plan, path.read_text(encoding="utf-8"), restart=wanted.restart)
+        finished = begin_output(output, plan, read_small_text(path), restart=wanted.restart)
     except PlanError as error:
         raise Refusal(str(error), error.remedy) from error
     except OSError as error:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from state.outside_file import read_small_text
+
 
 class Scout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One domain to look through."""
@@ -43,7 +45,7 @@ def read_scouts(path: Path) -> tuple[Scout, ...]:
         ScoutError: The file cannot be read, or holds a mistake.
     """
     try:
-        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8"))["scout"], tuple[Scout, ...])
+        found = msgspec.convert(tomllib.loads(read_small_text(path))["scout"], tuple[Scout, ...])
     except KeyError:
         raise ScoutError(f"{path} has no [[scout]]", "give each a name, a domain and searches") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

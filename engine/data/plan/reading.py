@@ -8,6 +8,7 @@ import msgspec
 
 from engine.data.catalogue.benchmarks import benchmark_of
 from engine.data.plan.records import Plan, PlanError, PlanSource
+from state.outside_file import read_small_text
 
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 _STEP = re.compile(r"(\w+)(?:\[(\d+)\])?")
@@ -21,7 +22,7 @@ def read_plan(path: Path) -> Plan:
         PlanError: It cannot be read, or holds a mistake.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise PlanError(f"cannot read {path}: {error}", "write one: alula data plan --output plan.toml") from error
     return resolved(parse_plan(text, path.name), path.absolute().parent)

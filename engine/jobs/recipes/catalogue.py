@@ -12,6 +12,7 @@ from engine.jobs.recipes.reading import NAME, read_recipe
 from engine.jobs.recipes.records import Recipe, RecipeMistake
 from engine.jobs.recipes.values import ValueMistake, checked
 from state.errors import StateError
+from state.outside_file import read_small_text
 from state.settings import settings_path
 
 SIZE_LIMIT = 256 << 10
@@ -108,9 +109,7 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > SIZE_LIMIT or not path.is_file():
-            raise RecipeMistake(str(path), None, f"is no file of at most {SIZE_LIMIT >> 10} KiB")
-        return path.read_text(encoding="utf-8")
+        return read_small_text(path, SIZE_LIMIT)
     except UnicodeDecodeError as error:
         raise RecipeMistake(str(path), None, f"is no UTF-8 text: {error.reason}") from error
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from engine.train.forecast.records import CannotForecast, DataPoint
+from state.outside_file import read_small_text
 
 LARGEST_FILE = 4 * 1024 * 1024
 NAMES = {"samples": ("samples", "tokens", "size"), "accept_length": ("accept_length", "accept_len", "tau")}
@@ -39,9 +40,7 @@ def read_points(path: Path) -> list[DataPoint]:
         CannotForecast: The file cannot be read, or a line holds no point.
     """
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise CannotForecast(f"{path} is larger than 4 MiB", "give a file with a line for each training")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_small_text(path, LARGEST_FILE, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise CannotForecast(f"cannot read {path}: {error}", "give a CSV or JSONL file of points") from error
     rows = (
