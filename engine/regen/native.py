@@ -9,6 +9,7 @@ import msgspec
 
 from engine.regen.formats import ASSISTANT_NAMES, USER_NAMES, Unusable, tools_of
 from engine.regen.records import Message, Rejection
+from state.outside_file import open_regular
 
 
 class Native(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ def read_native(path: Path) -> Iterator[Native | Rejection]:
     Raises:
         OSError: It cannot be read.
     """
-    with path.open("rb") as lines:
+    with open_regular(path) as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield _native(path, number, line)

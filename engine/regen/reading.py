@@ -10,6 +10,7 @@ import msgspec
 
 from engine.regen.formats import Unusable, to_sample
 from engine.regen.records import Rejection, Sample
+from state.outside_file import open_regular
 
 LONGEST_LINE = 16 * 2**20
 LARGEST_ARRAY = 256 * 2**20
@@ -71,7 +72,7 @@ def _to_sample(path: Path, number: int, line: bytes) -> Sample | Rejection:
 
 
 def _open(path: Path) -> BinaryIO:
-    plain = path.open("rb")
+    plain = open_regular(path)
     magic = plain.read(2)
     plain.seek(0)
     if magic != b"\x1f\x8b":

@@ -10,6 +10,7 @@ import msgspec
 
 from engine.watch.readings import Readings
 from state.errors import StateError
+from state.outside_file import open_regular
 
 LINE_LIMIT = 16 << 20
 _TIMES = frozenset({"taken_at", "at", "seen_at", "started_at", "lost_at"})
@@ -44,7 +45,7 @@ def read_lines(path: Path) -> Iterator[Line]:
     """
     number = 0
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        with open_regular(path) as raw, gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw as file:
             while text := file.readline(LINE_LIMIT):
                 number += 1
                 yield msgspec.json.decode(text, type=Line)

@@ -12,6 +12,9 @@ from tests.benchmarks.subjects import ROOT
 
 COMMANDS = ("campaign start {}", "bench sweep {}", "data prepare {} --output out --here", "data search --scouts {}",
             "train forecast {}", "check {}")  # fmt: skip
+LARGE_ONES = ("regen start {} --server http://127.0.0.1:9", "bench run --server http://127.0.0.1:9 --prompts {} --here",
+              "engine run --replay {}")  # fmt: skip
+"""What these read may be of any size."""
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -26,6 +29,12 @@ def test_it_is_refused(kind: str, command: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2
     assert str(path) in done.stdout + done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", LARGE_ONES)
+@pytest.mark.parametrize("kind", ["device", "pipe", "bytes"])
+def test_it_is_refused_where_any_size_may_be(kind: str, command: str, tmp_path: Path) -> None:
+    test_it_is_refused(kind, command, tmp_path)
 
 
 def made(kind: str, folder: Path) -> Path:
