@@ -22,7 +22,7 @@ from state.bench import add_bench, write_bench_progress
 from state.database import open_database
 from state.records.bench import Bench, BenchProgress
 from tests.bench.test_comparison import cell, plan, provenance
-from tests.console.seeded import console, seed
+from tests.console.seeded import console, seed, stand_still
 
 NOW = 1_790_000_000.0
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -34,11 +34,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Console:
     import shutil
 
     path = Path("/tmp/alula-test-bench-screens") / str(time.monotonic_ns())
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
-    monkeypatch.setattr(time, "time", lambda: NOW)
+    stand_still(monkeypatch, NOW)
     folder = path / "run"
     write_plan(folder, plan("baseline", "eagle3-s3", "eagle"))
     cell(folder, "baseline", 90.0)

@@ -14,18 +14,14 @@ from console.screens.campaign import CampaignScreen, heights
 from state.campaigns import read_campaigns, update_campaign
 from state.database import open_database
 from tests.campaign.made import NOW, fill
-from tests.console.seeded import console, empty
+from tests.console.seeded import console, empty, stand_still
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Console]:
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
-    monkeypatch.setattr(time, "time", lambda: NOW)
+    stand_still(monkeypatch, NOW)
     made = console(empty(tmp_path / "state"))
     made.animation_level = "none"
     yield made

@@ -5,6 +5,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from console.app import Console
 from state.database import open_database
 from state.folder import StateFolder, make_private
@@ -30,3 +32,13 @@ def console(folder: StateFolder) -> Console:
     """The console, without starting an engine of its own."""
     os.environ.pop("NO_COLOR", None)
     return Console(folder, start_engine=False)
+
+
+def stand_still(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
+    """One moment, UTC, a terminal with colours and Unicode: so that a picture is the same on every machine."""
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    monkeypatch.setenv("ALULA_ASCII", "0")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    time.tzset()
+    monkeypatch.setattr(time, "time", lambda: now)

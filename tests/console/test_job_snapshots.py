@@ -21,7 +21,7 @@ from state.database import open_database
 from state.job_queue import pause_queue
 from state.jobs import add_job
 from state.records.jobs import Job, JobState, Schedule
-from tests.console.seeded import console, empty
+from tests.console.seeded import console, empty, stand_still
 from tests.console.test_snapshots import NOW, SIZES, until_said
 
 Compare = Callable[..., bool]
@@ -31,12 +31,8 @@ HOUR = 3600.0
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """A paused queue with jobs of all kinds; relative paths, so that they are the same in every run."""
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
+    stand_still(monkeypatch, NOW)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(time, "time", lambda: NOW)
     monkeypatch.setattr("console.launching.looking.free_now", lambda *given: "free now: GPU 6 7 of 8, memory 1620 GiB")
     folder = empty(tmp_path / "state")
     with closing(open_database(folder.database_path)) as database:

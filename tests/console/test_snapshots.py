@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console.app import Console
 from tests.check.models import incident_folder
-from tests.console.seeded import console, seed
+from tests.console.seeded import console, seed, stand_still
 
 NOW = 1_790_000_000.0
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -23,12 +23,7 @@ Compare = Callable[..., bool]
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """The console on a busy host, in UTC, at one moment."""
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.setenv("ALULA_ASCII", "0")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
-    monkeypatch.setattr(time, "time", lambda: NOW)
+    stand_still(monkeypatch, NOW)
     made = console(seed(tmp_path / "state"))
     made.animation_level = "none"
     return made

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from console.app import Console
 from state.database import open_database
 from state.folder import StateFolder, make_private
+from tests.console.seeded import stand_still
 from tests.data.made import write_plan
 from tests.data.seeded import NOW, add_work
 
@@ -31,11 +32,7 @@ VIEWS = {"list": ((), "1 of 3 scouts back"), "scouts": (("enter",), "asking"), "
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
-    monkeypatch.setattr(time, "time", lambda: NOW)
+    stand_still(monkeypatch, NOW)
     folder = StateFolder(path=make_private(tmp_path / "state"))
     with closing(open_database(folder.database_path)) as database:
         add_work(database, Path("/srv/campaign"))

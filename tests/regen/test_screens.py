@@ -24,7 +24,7 @@ from state.records.regeneration import (
     SourceProgress,
 )
 from state.regenerations import add_regeneration, find_regeneration, write_detail, write_progress
-from tests.console.seeded import console, seed
+from tests.console.seeded import console, seed, stand_still
 from tests.console.test_snapshots import SIZES, Compare, text_of
 from tests.regen.conftest import ScriptedServer, served
 from tests.regen.test_commands import Shell, alula, prompts_file
@@ -55,11 +55,7 @@ DETAIL = RegenerationDetail(
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     """The console in UTC at one moment, on a run of 83,288 prompts that has four servers and failures of two kinds."""
-    monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setenv("LANG", "C.UTF-8")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    time.tzset()
-    monkeypatch.setattr(time, "time", lambda: NOW)
+    stand_still(monkeypatch, NOW)
     folder = seed(tmp_path / "state", gpus=2, jobs=3)
     with closing(open_database(folder.database_path)) as database:
         run = Regeneration(
