@@ -22,7 +22,7 @@ from state.bench import add_bench, write_bench_progress
 from state.database import open_database
 from state.records.bench import Bench, BenchProgress
 from tests.bench.test_comparison import cell, plan, provenance
-from tests.console.seeded import console, seed, stand_still
+from tests.console.seeded import console, ready, seed, stand_still
 
 NOW = 1_790_000_000.0
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -63,14 +63,6 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Console:
     made.animation_level = "none"
     yield made  # type: ignore[misc]
     shutil.rmtree(path, ignore_errors=True)
-
-
-async def ready(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        await pilot.pause(0.02)
-    await pilot.pause()
 
 
 def opened(which: int | None) -> Callable[[Pilot[Any]], Awaitable[None]]:

@@ -1,6 +1,5 @@
 """The Campaign screen: empty, in the middle of a campaign, and at its end."""
 
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,7 @@ from console.screens.campaign import CampaignScreen, heights
 from state.campaigns import read_campaigns, update_campaign
 from state.database import open_database
 from tests.campaign.made import NOW, fill
-from tests.console.seeded import console, empty, stand_still
+from tests.console.seeded import console, empty, ready, stand_still
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 
@@ -25,14 +24,6 @@ def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Console]:
     made = console(empty(tmp_path / "state"))
     made.animation_level = "none"
     yield made
-
-
-async def ready(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        await pilot.pause(0.02)
-    await pilot.pause()
 
 
 def shown(app: Console) -> Callable[[Pilot[Any]], Awaitable[None]]:

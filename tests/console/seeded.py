@@ -2,15 +2,21 @@
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.app import App
+from textual.pilot import Pilot
 
 from console.app import Console
 from state.database import open_database
 from state.folder import StateFolder, make_private
 from tests.benchmarks.feeder import Feeder
+
+LIMIT_S = 30.0
 
 
 def seed(path: Path, *, gpus: int = 8, jobs: int = 40) -> StateFolder:
@@ -42,3 +48,17 @@ def stand_still(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: now)
+
+
+async def ready(pilot: Pilot[Any], holds: Callable[[], object], what: str = "") -> None:
+    """Wait until something holds, and all that it has set off is drawn."""
+    deadline = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline, what or text_of(pilot.app)
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def text_of(app: App[Any]) -> str:
+    """What stands on the screen."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

@@ -21,7 +21,7 @@ from state.folder import StateFolder
 from state.jobs import add_job
 from state.records.commands import Command
 from state.records.jobs import Job
-from tests.console.seeded import console, empty, seed
+from tests.console.seeded import console, empty, seed, text_of
 from widgets.key_help import KeyHelp
 from widgets.pane import Pane
 from widgets.table import Table
@@ -39,12 +39,6 @@ async def until(pilot: Pilot[None], condition: Callable[[], object], what: str) 
 async def known(pilot: Pilot[None], app: Console, *topics: str) -> None:
     await until(pilot, lambda: all(topic in app.records for topic in topics), f"topics {topics}")
     await pilot.pause()
-
-
-def text_of(app: Console) -> str:
-    """What stands on the screen."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.app import App
 from textual.pilot import Pilot
 
 from console.app import Console
 from tests.check.models import incident_folder
-from tests.console.seeded import console, seed, stand_still
+from tests.console.seeded import console, seed, stand_still, text_of
 
 NOW = 1_790_000_000.0
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -86,12 +85,6 @@ async def until_said(pilot: Pilot[Any], text: str) -> None:
         assert time.monotonic() < deadline, f"never said: {text}"
         await pilot.pause(0.05)
     await pilot.pause()
-
-
-def text_of(app: App[Any]) -> str:
-    """What stands on the screen."""
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -18,6 +18,7 @@ from console.screens.data_set import SetScreen
 from engine.data.plan.reading import read_plan
 from state.database import open_database
 from state.folder import StateFolder, make_private
+from tests.console.seeded import text_of
 from tests.data.made import write_plan
 from tests.data.seeded import add_work
 from widgets.confirmation import Confirmation
@@ -35,11 +36,6 @@ async def until(pilot: Pilot[None], condition: Callable[[], object], what: str) 
         assert time.monotonic() < deadline, what
         await pilot.pause(0.05)
     await pilot.pause()
-
-
-def text_of(app: Console) -> str:
-    strips = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 @pytest.fixture

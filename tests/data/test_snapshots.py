@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from console.app import Console
 from state.database import open_database
 from state.folder import StateFolder, make_private
-from tests.console.seeded import stand_still
+from tests.console.seeded import stand_still, text_of
 from tests.data.made import write_plan
 from tests.data.seeded import NOW, add_work
 
@@ -54,15 +54,10 @@ def view(keys: tuple[str, ...], text: str) -> Callable[[Pilot[Any]], Awaitable[N
 
 async def until_said(pilot: Pilot[Any], text: str) -> None:
     deadline = time.monotonic() + 60.0
-    while text not in text_of(pilot):
+    while text not in text_of(pilot.app):
         assert time.monotonic() < deadline, f"never said: {text}"
         await pilot.pause(0.05)
     await pilot.pause()
-
-
-def text_of(pilot: Pilot[Any]) -> str:
-    strips = pilot.app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -24,7 +24,7 @@ from state.records.regeneration import (
     SourceProgress,
 )
 from state.regenerations import add_regeneration, find_regeneration, write_detail, write_progress
-from tests.console.seeded import console, seed, stand_still
+from tests.console.seeded import console, ready, seed, stand_still
 from tests.console.test_snapshots import SIZES, Compare, text_of
 from tests.regen.conftest import ScriptedServer, served
 from tests.regen.test_commands import Shell, alula, prompts_file
@@ -74,14 +74,6 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
     made = console(folder)
     made.animation_level = "none"
     return made
-
-
-async def ready(pilot: Pilot[Any], holds: Callable[[], object], what: str = "") -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not holds():
-        assert time.monotonic() < deadline, what or text_of(pilot.app)
-        await pilot.pause(0.05)
-    await pilot.pause()
 
 
 def opened(name: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
