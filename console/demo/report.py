@@ -59,11 +59,11 @@ def report_of(fault: Fault, view: CampaignView, seconds: float, *, trained: bool
 
 def report_lines(report: Report) -> list[str]:
     """For people."""
-    speed = f"{report.tokens_per_s:.0f} tokens/s" if report.tokens_per_s else "–"
+    speed = f"{report.tokens_per_s:,.0f} tokens/s" if report.tokens_per_s else "–"
     lines = [
         f"EAGLE flag     accept length {report.accept_length_eagle:.2f}   found by the rule {report.finding}",
         f"EAGLE3 flag    accept length {report.accept_length_eagle3:.2f}   no error found",
-        f"answers        {report.answered} answered, {report.failed} failed, {report.tokens} tokens, {speed}",
+        f"answers        {report.answered:,} answered, {report.failed:,} failed, {report.tokens:,} tokens, {speed}",
         *(_configuration(one) for one in report.configurations),
     ]
     if report.trained_accept_length is not None and report.untrained_accept_length is not None:
