@@ -20,7 +20,7 @@ _HEALTH_STYLES = {"up": "$success", "starting": "$warning", "down": "$error", "u
 
 def accept_length(row: ServerRow) -> Content:
     """The accept length, marked where no draft token is accepted."""
-    value = row.sample.accept_length if row.sample else None
+    value = _sample(row).accept_length
     text = figures.fixed(value, 2)
     return Content.styled(f"! {text}", "$error") if value is not None and value < NO_DRAFT_ACCEPTED else Content(text)
 
@@ -33,7 +33,9 @@ def _health(row: ServerRow) -> Content:
 
 
 def _sample(row: ServerRow) -> ServerSample:
-    return row.sample or ServerSample(url=row.server.url, taken_at=0)
+    """What a server told last; of one that is away that says nothing any more."""
+    told = row.sample if row.server.health != "down" else None
+    return told or ServerSample(url=row.server.url, taken_at=0)
 
 
 def _short(path: str | None) -> str:
