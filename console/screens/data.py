@@ -11,7 +11,7 @@ from state.records.data import DataWork, SearchRow
 from widgets.data.columns import WORK_COLUMNS, kind_of
 from widgets.table import Table
 
-EMPTY = "No search yet. n: send ten scouts over the Hugging Face hub; c: the ten sets known already; o: open a plan."
+EMPTY = "No search yet. n: send ten scouts to the hub; c: ten known sets; o: open plan"
 
 
 def identity(work: DataWork) -> tuple[str, int]:

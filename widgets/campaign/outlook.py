@@ -6,6 +6,8 @@ from state.records.campaigns import CampaignView
 from widgets.line import Line
 from widgets.pane import Pane
 
+NEXT = "Next: "
+
 
 class Outlook(Pane[CampaignView]):
     """The next step first, which is what an operator needs; then the forecast, as much of it as there is room for."""
@@ -18,11 +20,12 @@ class Outlook(Pane[CampaignView]):
         if view is None:
             return []
         command = f"  ({view.proposed_command})" if view.proposed_command else ""
-        first = Content.assemble((" Next: ", "bold $accent"), view.proposal, (command, "$text-muted"))
-        return [first, *(line for text in view.outlook for line in folded(text, width - 1))]
+        first, *more = folded(f"{NEXT}{view.proposal}{command}", width - 1)
+        marked = Content.assemble((f" {NEXT}", "bold $accent"), first.removeprefix(f" {NEXT}"))
+        return [marked, *more, *(line for text in view.outlook for line in folded(text, width - 1))]
 
 
-def folded(text: str, width: int) -> list[Line]:
+def folded(text: str, width: int) -> list[str]:
     """A text in lines of at most so many cells, broken at blanks."""
     import textwrap
 
