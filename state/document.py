@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from state.database import SCHEMA_VERSION, open_database
+from state.markdown import table_cell
 
 RECORDS = Path(__file__).parent / "records"
 HEAD = f"""# State database
@@ -48,7 +49,7 @@ def records() -> dict[str, Record]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", node.name).lower()
-                found[name] = Record(_one_line(ast.get_docstring(node) or ""), dict(_fields(node)))
+                found[name] = Record(table_cell(ast.get_docstring(node) or ""), dict(_fields(node)))
     return found
 
 
@@ -57,7 +58,7 @@ def _fields(record: ast.ClassDef) -> Iterator[tuple[str, str]]:
         field = isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
         if field and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             assert isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)
-            yield before.target.id, _one_line(str(node.value.value))
+            yield before.target.id, table_cell(str(node.value.value))
 
 
 def _tables(database: sqlite3.Connection, known: dict[str, Record]) -> Iterator[str]:
@@ -72,10 +73,6 @@ def _tables(database: sqlite3.Connection, known: dict[str, Record]) -> Iterator[
             marks = ", key" if key else "" if required else ", may be NULL"
             yield f"| `{column}` | {kind.lower()}{marks} | {record.fields.get(column, '')} |"
         yield ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ def document(name: str | None, output: Path | None, as_json: bool) -> None:
 
     Example: alula campaign document --output .
     """
-    from engine.campaign.document import document_of, next_document
+    from engine.campaign.document import document_of
     from engine.campaign.reports import read_view
+    from engine.train_plan import next_document
 
     try:
         with closing(open_database(state_folder().database_path)) as database:

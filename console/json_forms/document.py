@@ -6,6 +6,7 @@ from typing import Any
 
 from console.json_forms.schema import form_words
 from console.json_forms.table import FORMS
+from state.markdown import table_cell
 
 HEAD = """# JSON for scripts
 
@@ -49,7 +50,7 @@ def _meaning(form: Any) -> str:
     """The first paragraph of what the record says of itself."""
     inner = getattr(form, "__args__", (form,))[-1]
     told = (getattr(inner, "__doc__", None) or "").partition("\n\n")[0] if inner not in (str, Any) else ""
-    return " ".join(told.split()).replace("|", "\\|")
+    return table_cell(told)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,10 @@
 """The document of a campaign in Markdown: what was planned, what was done, what came of it, what follows. Pure."""
 
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from engine.campaign.specification import Specification, specification_of
-from state.outside_text import plain_line
+from state.markdown import safe, section
 from state.records.campaigns import CampaignStep, CampaignView
-
-NAME = re.compile(r"train_plan_v(\d+)\.md")
-
-
-def next_document(folder: Path) -> Path:
-    """`train_plan_vN.md` with the first number that is not taken; an older document is never written over."""
-    numbers = [int(match[1]) for path in folder.glob("train_plan_v*.md") if (match := NAME.fullmatch(path.name))]
-    return folder / f"train_plan_v{max(numbers, default=0) + 1}.md"
 
 
 def document_of(view: CampaignView, written_at: str, data_page: str = "") -> str:
@@ -22,37 +12,34 @@ def document_of(view: CampaignView, written_at: str, data_page: str = "") -> str
     wanted = specification_of(view.campaign.specification)
     parts = [
         _head(view, wanted, written_at),
-        _section("Funnel", _funnel(view)),
-        _section("Measured", _measured(view)),
-        _section("Forecast", [f"- {_safe(line)}" for line in view.outlook]),
-        _section(
-            "Next step", [_safe(view.proposal), *([f"\n    {view.proposed_command}"] if view.proposed_command else [])]
+        section("Funnel", _funnel(view)),
+        section("Measured", _measured(view)),
+        section("Forecast", [f"- {safe(line)}" for line in view.outlook]),
+        section(
+            "Next step",
+            [safe(view.proposal), *([f"\n    {view.proposed_command}"] if view.proposed_command else [])],
         ),
-        _section("Settings", list(_settings(wanted))),
-        *([_section("Data", [_one_level_down(data_page)])] if data_page else []),
-        _section("How each thing was made", list(_lineage(view.steps))),
+        section("Settings", list(_settings(wanted))),
+        *([section("Data", [_one_level_down(data_page)])] if data_page else []),
+        section("How each thing was made", list(_lineage(view.steps))),
     ]
     return "\n".join(parts)
 
 
 def _head(view: CampaignView, wanted: Specification, written_at: str) -> str:
     cost, campaign = view.cost, view.campaign
-    state = f"{campaign.state}: {_safe(campaign.message)}" if campaign.message else campaign.state
+    state = f"{campaign.state}: {safe(campaign.message)}" if campaign.message else campaign.state
     lines = [
-        f"# Training plan of {_safe(campaign.name)}",
+        f"# Training plan of {safe(campaign.name)}",
         "",
         f"Written {written_at}. The campaign is {state}.",
-        f"Goal: {wanted.speedup:g} times the speed of {_safe(wanted.target.model)} alone.",
+        f"Goal: {wanted.speedup:g} times the speed of {safe(wanted.target.model)} alone.",
         f"So far: {cost.seconds / 3600:.2f} h, {cost.gpu_seconds / 3600:.2f} GPU h, {cost.tokens:,} tokens answered"
-        + (f", {cost.money:,.2f} {_safe(wanted.limits.currency)}".rstrip() if cost.money is not None else "")
+        + (f", {cost.money:,.2f} {safe(wanted.limits.currency)}".rstrip() if cost.money is not None else "")
         + ".",
         "",
     ]
     return "\n".join(lines)
-
-
-def _section(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"## {title}", "", *lines, ""])
 
 
 def _one_level_down(page: str) -> str:
@@ -64,7 +51,7 @@ def _one_level_down(page: str) -> str:
 
 def _funnel(view: CampaignView) -> list[str]:
     rows = [
-        f"| {row.stage} | {'–' if row.count is None else f'{row.count:,}'} | {_safe(row.note)} |" for row in view.funnel
+        f"| {row.stage} | {'–' if row.count is None else f'{row.count:,}'} | {safe(row.note)} |" for row in view.funnel
     ]
     return ["| stage | left | |", "|---|---:|---|", *rows]
 
@@ -81,23 +68,23 @@ def _measured(view: CampaignView) -> list[str]:
         )
         speed = "–" if one.speedup is None else f"{one.speedup:.2f}x{ends}"
         length = "–" if one.accept_length is None else f"{one.accept_length:.2f}"
-        rows.append(f"| {_safe(one.name)} | {length} | {speed} | {_safe(one.remark)} |")
+        rows.append(f"| {safe(one.name)} | {length} | {speed} | {safe(one.remark)} |")
     return ["| configuration | accept length | speed over the target alone | |", "|---|---:|---:|---|", *rows]
 
 
 def _settings(wanted: Specification) -> Iterator[str]:
     how, bench = wanted.regenerate, wanted.bench
     prompts = wanted.data.plan or ", ".join(wanted.data.prompts)
-    yield f"- prompts: {_safe(prompts)}"
+    yield f"- prompts: {safe(prompts)}"
     sampling = (
         f"at most {how.max_tokens} tokens, temperature {'the server’s' if how.temperature is None else how.temperature}"
     )
     yield f"- answers: {sampling}; {how.held_out:.0%} held out; stops at {how.most_failed:.1%} failed"
     if wanted.train is not None:
         amounts = ", ".join(f"{one:,}" for one in wanted.train.samples) or "all"
-        yield f"- trainings: {amounts} samples; options {_safe(' '.join(wanted.train.arguments)) or 'none'}"
+        yield f"- trainings: {amounts} samples; options {safe(' '.join(wanted.train.arguments)) or 'none'}"
     loads = f"num steps {list(bench.num_steps)}, {list(bench.concurrency)} at once, greedy"
-    yield f"- measured: {_safe(bench.prompts)}, {loads}"
+    yield f"- measured: {safe(bench.prompts)}, {loads}"
     limits = wanted.limits
     if limits.hours is not None or limits.gpu_hours is not None:
         yield f"- stops at {limits.hours or '–'} h or {limits.gpu_hours or '–'} GPU h"
@@ -108,15 +95,10 @@ def _lineage(steps: Sequence[CampaignStep]) -> Iterator[str]:
     makers = {path: step.name for step in steps for role, path in step.outputs.items() if role != "url"}
     for step in steps:
         jobs = f", job {', '.join(map(str, step.job_ids))}" if step.job_ids else ""
-        yield f"- **{_safe(step.name)}** ({step.state}{jobs}){': ' + _safe(step.message) if step.message else ''}"
+        yield f"- **{safe(step.name)}** ({step.state}{jobs}){': ' + safe(step.message) if step.message else ''}"
         for role, path in step.inputs.items():
             made = f" ({makers[path]})" if makers.get(path, step.name) != step.name else ""
-            yield f"  - from {_safe(role)}: `{_safe(path)}`{made}"
+            yield f"  - from {safe(role)}: `{safe(path)}`{made}"
         for role, path in step.outputs.items():
             digest = f", sha256 {step.digests[role][:16]}" if role in step.digests else ""
-            yield f"  - made {_safe(role)}: `{_safe(path)}`{digest}"
-
-
-def _safe(text: str) -> str:
-    """Text from outside in one line that can end neither a table cell nor a code span."""
-    return plain_line(text, 400).replace("|", "/").replace("`", "'")
+            yield f"  - made {safe(role)}: `{safe(path)}`{digest}"

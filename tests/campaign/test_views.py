@@ -11,11 +11,12 @@ from click.testing import CliRunner
 
 from console.command_line.root import alula
 from engine.campaign.costs import cost_of
-from engine.campaign.document import document_of, next_document
+from engine.campaign.document import document_of
 from engine.campaign.foretelling import foretell
 from engine.campaign.points import costs_of, points_of
 from engine.campaign.specification import LimitsPart
 from engine.campaign.view import view_of
+from engine.train_plan import next_document
 from state.campaigns import read_campaign_steps
 from state.database import open_database
 from state.folder import state_folder

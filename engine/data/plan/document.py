@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from engine.campaign.document import next_document
 from engine.data.plan.editing import parts_of_plan
 from engine.data.plan.records import Plan, PlanError
 from engine.data.prepare.parts import write_whole
-from state.outside_text import plain_line
+from engine.train_plan import next_document
+from state.markdown import safe, section
 from state.records.data import DataPreparation, DataSet
 
 
@@ -55,9 +55,9 @@ def document_of(plan: Plan, recorded: Recorded, written_at: str) -> str:
         ("Times and costs", _times(plan, recorded)),
         ("Next", _next(plan, recorded.preparation)),
     ]
-    body = "\n".join("\n".join([f"## {title}", "", *lines, ""]) for title, lines in sections)
+    body = "\n".join(section(title, lines) for title, lines in sections)
     return (
-        f"# Training data of {_safe(plan.name)}\n\nWritten {written_at} from the plan and the recorded state.\n\n{body}"
+        f"# Training data of {safe(plan.name)}\n\nWritten {written_at} from the plan and the recorded state.\n\n{body}"
     )
 
 
@@ -91,11 +91,11 @@ def records_of(plan: Plan, preparation: DataPreparation | None) -> tuple[int | N
 
 def _what(plan: Plan) -> list[str]:
     total = "all records of its sources" if plan.total is None else f"{plan.total:,} records"
-    benchmarks = ", ".join(map(_safe, plan.decontamination.benchmarks)) or "none is named: copies of them stay in"
+    benchmarks = ", ".join(map(safe, plan.decontamination.benchmarks)) or "none is named: copies of them stay in"
     temperature = "the server's" if plan.sampling.temperature is None else f"{plan.sampling.temperature:g}"
     return [
         f"- mix: {total}, in an order of seed {plan.seed}",
-        f"- target: {_safe(plan.target.model) or 'not named'}; lengths in {_tokens(plan)}",
+        f"- target: {safe(plan.target.model) or 'not named'}; lengths in {_tokens(plan)}",
         f"- answers: at most {plan.sampling.max_tokens:,} tokens, temperature {temperature}",
         f"- benchmarks kept out: {benchmarks}",
     ]
@@ -103,7 +103,7 @@ def _what(plan: Plan) -> list[str]:
 
 def _tokens(plan: Plan) -> str:
     if plan.target.tokenizer is not None:
-        return f"tokens of `{_safe(plan.target.tokenizer)}`"
+        return f"tokens of `{safe(plan.target.tokenizer)}`"
     ratio = plan.target.characters_per_token
     return f"tokens estimated at {ratio:g} characters" if ratio is not None else "no unit: no tokenizer is named"
 
@@ -117,8 +117,8 @@ def _sources(plan: Plan, recorded: Recorded) -> list[str]:
     for one, part in zip(plan.source, parts_of_plan(plan), strict=True):
         had = shares.get(one.name)
         cells = [
-            _safe(one.name), _safe(part.read_from), _safe(one.domain) + (", in tokens" if one.native else ""),
-            _safe(one.licence or "–"), _count(part.records) if part.records is not None else "all",
+            safe(one.name), safe(part.read_from), safe(one.domain) + (", in tokens" if one.native else ""),
+            safe(one.licence or "–"), _count(part.records) if part.records is not None else "all",
             "–" if part.share is None else f"{part.share:.1%}",
             _count(had.available if had else None), _count(had.taken if had else None),
         ]  # fmt: skip
@@ -131,11 +131,11 @@ def _why(plan: Plan, sets: Mapping[str, DataSet]) -> list[str]:
     for one in plan.source:
         known = sets.get(one.hub or "")
         if known is None:
-            lines.append(f"- {_safe(one.name)}: the operator's choice")
+            lines.append(f"- {safe(one.name)}: the operator's choice")
             continue
         told = " ".join(part for part in (known.why, known.remark) if part) or "no remark"
         access = f"; access: {known.access}" if known.access not in ("open", "unknown") else ""
-        lines.append(f"- {_safe(one.name)}: fit {known.score:.2f}. {_safe(told)}{access}")
+        lines.append(f"- {safe(one.name)}: fit {known.score:.2f}. {safe(told)}{access}")
     return lines
 
 
@@ -145,7 +145,7 @@ def _counts(preparation: DataPreparation | None) -> list[str]:
     lines = ["| step | left | left out |", "|---|---:|---|"]
     for step in preparation.funnel:
         gone = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(step.dropped.items()))
-        lines.append(f"| {_safe(step.name)} | {step.left:,} | {_safe(gone)} |")
+        lines.append(f"| {safe(step.name)} | {step.left:,} | {safe(gone)} |")
     if preparation.state != "done":
         lines += ["", f"The preparation is {preparation.state}: these counts are not the last."]
     return [*lines, *_kinds(preparation.manifest)]
@@ -155,9 +155,7 @@ def _kinds(manifest: Mapping[str, object]) -> Iterator[str]:
     for name in ("domains", "languages", "licences"):
         counts = manifest.get(name)
         if isinstance(counts, dict) and counts:
-            yield f"\n{name.capitalize()}: " + ", ".join(
-                f"{_safe(str(key))} {value:,}" for key, value in counts.items()
-            )
+            yield f"\n{name.capitalize()}: " + ", ".join(f"{safe(str(key))} {value:,}" for key, value in counts.items())
 
 
 def _rules(plan: Plan) -> list[str]:
@@ -167,7 +165,7 @@ def _rules(plan: Plan) -> list[str]:
     return [
         f"- length: outside {filters.min_tokens:,} to {filters.max_tokens:,} tokens",
         f"- languages: {', '.join(filters.languages) or 'any'}; code: {filters.code}",
-        f"- licences: {', '.join(map(_safe, filters.licences)) or 'any'}",
+        f"- licences: {', '.join(map(safe, filters.licences)) or 'any'}",
         f"- equal prompts: {'once' if twice.exact else 'kept'}{near}",
         f"- copies of benchmarks: from {apart.overlap:.0%} of a prompt's {apart.words}-word sequences on",
     ]
@@ -191,7 +189,7 @@ def _times(plan: Plan, recorded: Recorded) -> list[str]:
     seconds = tokens / recorded.speed.tokens_per_s
     lines.append(
         f"- regeneration: {_hours(seconds)}: {tokens:,.0f} tokens at {recorded.speed.tokens_per_s:,.0f} tokens/s, "
-        f"{recorded.speed.answer_tokens:,.0f} an answer ({_safe(recorded.speed.source)})"
+        f"{recorded.speed.answer_tokens:,.0f} an answer ({safe(recorded.speed.source)})"
     )
     return [*lines, *_cost(seconds, recorded.price)]
 
@@ -201,16 +199,14 @@ def _cost(seconds: float, price: Price | None) -> Iterator[str]:
         yield "- cost: not known; give --gpus and --price"
         return
     hours = seconds / 3600 * price.gpus
-    money = (
-        "" if price.per_gpu_hour is None else f", {hours * price.per_gpu_hour:,.2f} {_safe(price.currency)}".rstrip()
-    )
+    money = "" if price.per_gpu_hour is None else f", {hours * price.per_gpu_hour:,.2f} {safe(price.currency)}".rstrip()
     yield f"- cost of the regeneration: {hours:,.1f} GPU h on {price.gpus} GPUs{money}"
 
 
 def _next(plan: Plan, preparation: DataPreparation | None) -> list[str]:
     if preparation is None or preparation.state != "done":
         return ["    alula data prepare PLAN"]
-    return [f"    alula regen start {_safe(preparation.output_folder)}/data-*.jsonl --server URL"]
+    return [f"    alula regen start {safe(preparation.output_folder)}/data-*.jsonl --server URL"]
 
 
 def _hours(seconds: float) -> str:
@@ -221,8 +217,3 @@ def _hours(seconds: float) -> str:
 
 def _count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
-
-
-def _safe(text: str) -> str:
-    """Text from outside in one line that can end neither a table cell nor a code span."""
-    return plain_line(text, 400).replace("|", "/").replace("`", "'")

@@ -10,6 +10,7 @@ from engine.jobs.recipes.catalogue import built_in
 from engine.jobs.recipes.document_text import EXAMPLE, FOOT, HEAD, MISTAKES
 from engine.jobs.recipes.reading import read_recipe
 from engine.jobs.recipes.records import Recipe, RecipeMistake
+from state.markdown import table_cell
 
 TABLES = {
     "Recipe": "The file itself", "Parameter": "`[parameters]`", "Interpreter": "`[interpreter]`",
@@ -31,7 +32,7 @@ def _built_in() -> Iterator[str]:
     yield "| recipe | kind | for | what it does | needs |\n|---|---|---|---|---|"
     for one in built_in().values():
         required = [f"`{name}`" for name, parameter in one.parameters.items() if parameter.required]
-        yield f"| `{one.name}` | {one.kind} | {one.release or 'any'} | {_cell(one.help)} | {', '.join(required)} |"
+        yield f"| `{one.name}` | {one.kind} | {one.release or 'any'} | {table_cell(one.help)} | {', '.join(required)} |"
     yield ""
 
 
@@ -59,7 +60,7 @@ def _rows(record: ast.ClassDef) -> Iterator[str]:
         given = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         meaning = str(after.value.value) if given else ""  # type: ignore[attr-defined]
         name = "is" if node.target.id == "matches" else node.target.id
-        yield f"| `{name}` | {_type(ast.unparse(node.annotation))} | {_default(node.value)} | {_cell(meaning)} |"
+        yield f"| `{name}` | {_type(ast.unparse(node.annotation))} | {_default(node.value)} | {table_cell(meaning)} |"
 
 
 def _type(text: str) -> str:
@@ -94,7 +95,7 @@ def _mistakes() -> Iterator[str]:
     yield "## How a mistake is refused\n"
     yield "| in the example above | said |\n|---|---|"
     for words, old, new in MISTAKES:
-        yield f"| {words} | `{_cell(_refusal(EXAMPLE.replace(old, new)))}` |"
+        yield f"| {words} | `{table_cell(_refusal(EXAMPLE.replace(old, new)))}` |"
     yield ""
 
 
@@ -104,10 +105,6 @@ def _refusal(text: str) -> str:
     except RecipeMistake as mistake:
         return str(mistake)
     raise AssertionError(f"{read.name} is not refused")
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":
