@@ -50,6 +50,7 @@ class Chaos:
         self.wanted: dict[int, Wanted] = {}
         self.unwatched: set[int] = set()
         self.kills: Counter[str] = Counter()
+        self.killed: list[ProcessIdentity] = []
 
     def run(self, kills: int, report: Callable[[str], None] = lambda line: None) -> Outcome:
         """Launch a job or two, wait for a random moment, kill, until so many were killed; then wait for all ends."""
@@ -67,6 +68,7 @@ class Chaos:
             if done // 100 > told:
                 told = done // 100
                 report(f"{done} of {kills} kills, {len(self.wanted)} jobs")
+        self._wait_for_deaths()
         self.client.ensure_engine()
         self._wait_for_ends()
         return self._outcome()
@@ -96,6 +98,14 @@ class Chaos:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
                 self.kills[kind] += 1
+                self.killed.append(process)
+
+    def _wait_for_deaths(self) -> None:
+        """A killed engine looks alive for some milliseconds more, and no other would be started in its place."""
+        deadline = time.monotonic() + LIMIT_S
+        while any(is_alive(one.pid, one.started_at, one.boot_id) for one in self.killed):
+            assert time.monotonic() < deadline, f"killed processes live after {LIMIT_S:.0f} s"
+            time.sleep(0.01)
 
     def _wait_for_ends(self) -> None:
         deadline = time.monotonic() + LIMIT_S
