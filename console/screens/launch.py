@@ -53,9 +53,8 @@ class LaunchScreen(FrameScreen):
     class Seen(Message):
         """A look at the host has ended."""
 
-        def __init__(self, turn: int, looked: Looked) -> None:
+        def __init__(self, looked: Looked) -> None:
             super().__init__()
-            self.turn = turn
             self.looked = looked
 
     def __init__(self, recipe: Recipe, job: Job | None = None) -> None:
@@ -63,7 +62,8 @@ class LaunchScreen(FrameScreen):
         self.recipe = recipe
         self.fields = fields_of(recipe, job)
         self.looked: Looked | None = None
-        self._turn = 0
+        self._looking = False
+        self._look_again = False
         self._known: dict[str, FoundInterpreter] = {}
         self._checking: set[str] = set()
         self._sending = False
@@ -114,9 +114,7 @@ class LaunchScreen(FrameScreen):
         self.query_one("#help", Static).update(Content(plain_line(self._field(event.line.key).help, 200)))
 
     def on_launch_screen_seen(self, event: Seen) -> None:
-        """Show the newest look; an older one that comes late is dropped."""
-        if event.turn != self._turn:
-            return
+        """Show it."""
         self.looked = event.looked
         found = event.looked.prepared.interpreter
         self.query_one("#problems", Static).update(problem_text(event.looked))
@@ -192,22 +190,26 @@ class LaunchScreen(FrameScreen):
         return next(field for field in self.fields if field.key == key)
 
     def _look(self) -> None:
-        if not self.is_mounted:
+        """One look at a time: on a host where it takes longer than the pause between two, each still ends."""
+        if self._looking or not self.is_mounted:
+            self._look_again = True
             return
-        self._turn += 1
-        turn, typed = self._turn, self.typed()
+        self._looking, self._look_again = True, False
+        self.run_worker(self._look_once(self.typed()))
+
+    async def _look_once(self, typed: Typed) -> None:
         known = self._known.get(typed.python or "")
-
-        async def looking() -> None:
-            try:
-                looked = await asyncio.to_thread(look, self.recipe, typed, self.console.folder, known)
-            except StateError as error:
-                looked = failed(error, typed)
-            if (found := looked.prepared.interpreter) is not None:
-                self._known.setdefault(typed.python or "", found)
-            self.post_message(self.Seen(turn, looked))
-
-        self.run_worker(looking, exclusive=True, group="look")  # type: ignore[arg-type]
+        try:
+            looked = await asyncio.to_thread(look, self.recipe, typed, self.console.folder, known)
+        except StateError as error:
+            looked = failed(error, typed)
+        finally:
+            self._looking = False
+        if (found := looked.prepared.interpreter) is not None:
+            self._known.setdefault(typed.python or "", found)
+        self.post_message(self.Seen(looked))
+        if self._look_again:
+            self._look()
 
     async def _check_import(self, found: FoundInterpreter) -> None:
         checked = await asyncio.to_thread(check_interpreter, self.recipe, found)

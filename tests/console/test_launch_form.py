@@ -1,5 +1,6 @@
 """Launching by the form, by keys only, with a real engine where it matters."""
 
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+import console.screens.launch
 from console.app import Console
 from console.screens.job_comparison import JobComparisonScreen
 from console.screens.jobs import JobsScreen
@@ -17,7 +19,8 @@ from state.database import open_database
 from state.folder import StateFolder, state_folder
 from state.jobs import add_job, read_jobs
 from state.records.jobs import Job
-from tests.console.seeded import console, empty, seed
+from tests.console.seeded import console as seeded_console
+from tests.console.seeded import empty, seed
 from tests.console.test_console_in_use import known, text_of, until
 from widgets.form_line import FormLine
 from widgets.table import Table
@@ -76,7 +79,7 @@ async def test_a_command_from_the_form_to_its_end(
 
 
 async def test_errors_stand_in_the_way_until_they_are_overridden(tmp_path: Path, own_recipes: Path) -> None:
-    app = console(empty(tmp_path / "state"))
+    app = seeded_console(empty(tmp_path / "state"))
     async with app.run_test(size=(200, 60), notifications=True) as pilot:
         screen = await open_form(pilot, app, "command")
         await pilot.press(*"/no/such/program")
@@ -97,7 +100,7 @@ async def test_the_checker_speaks_beside_the_command(tmp_path: Path, own_recipes
         f'name = "wrong"\nextends = "sglang-eagle3"\n[values]\nalgorithm = "EAGLE"\nmodel = "{shipped_target()}"\n'
         f'draft = "{shipped_draft()}"\n'
     )
-    app = console(empty(tmp_path / "state"))
+    app = seeded_console(empty(tmp_path / "state"))
     async with app.run_test(size=(200, 60)) as pilot:
         await open_form(pilot, app, "wrong")
         await until(pilot, lambda: "eagle-flag-on-eagle3-draft" in text_of(app), "the finding")
@@ -106,7 +109,7 @@ async def test_the_checker_speaks_beside_the_command(tmp_path: Path, own_recipes
 
 async def test_saved_as_a_recipe(tmp_path: Path, own_recipes: Path) -> None:
     (own_recipes / "bad.toml").write_text('name = "bad"\nkind = 3\n')
-    app = console(empty(tmp_path / "state"))
+    app = seeded_console(empty(tmp_path / "state"))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("4", "n")
         await until(pilot, lambda: "bad.toml:2" in text_of(app), "the mistake")
@@ -127,7 +130,7 @@ async def test_again_with_other_parameters_and_side_by_side(tmp_path: Path, own_
             run_folder=str(tmp_path), created_at=time.time(), recipe="alula-bench",
             parameters={"server": "http://h:1", "concurrency": concurrency, "api_key": "sk-2"},
         ))  # fmt: skip
-    app = console(folder)
+    app = seeded_console(folder)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("4")
         await known(pilot, app, "jobs")
@@ -146,7 +149,7 @@ async def test_again_with_other_parameters_and_side_by_side(tmp_path: Path, own_
 
 
 async def test_groups(tmp_path: Path) -> None:
-    app = console(seed(tmp_path / "state"))
+    app = seeded_console(seed(tmp_path / "state"))
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("4")
         await known(pilot, app, "jobs")
@@ -169,7 +172,7 @@ async def test_details_of_a_job_hide_secrets(tmp_path: Path) -> None:
         name="x", kind="serve", state="done", argv=("serve", "--api-key", "sk-1"), working_dir="/",
         run_folder=str(tmp_path), created_at=time.time(), environment={"A_TOKEN": "sk-2", "PATH": "/bin"},
     ))  # fmt: skip
-    app = console(folder)
+    app = seeded_console(folder)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("4")
         await known(pilot, app, "jobs")
@@ -183,7 +186,7 @@ async def test_details_of_a_job_hide_secrets(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60), (40, 10)])
 async def test_it_draws_at_every_size(tmp_path: Path, own_recipes: Path, size: tuple[int, int]) -> None:
-    app = console(empty(tmp_path / "state"))
+    app = seeded_console(empty(tmp_path / "state"))
     async with app.run_test(size=size) as pilot:
         await pilot.press("4", "n")
         await until(pilot, lambda: app.screen.query_one("#table", Table).rows, "recipes")
@@ -191,6 +194,20 @@ async def test_it_draws_at_every_size(tmp_path: Path, own_recipes: Path, size: t
         await until(pilot, lambda: isinstance(app.screen, LaunchScreen) and app.screen.looked, "the form")
         await pilot.pause()
         assert str(app.screen.query_one("#problems", Static).render())
+
+
+async def test_a_host_where_looking_takes_longer_than_the_pause_between_two_looks(
+    tmp_path: Path, own_recipes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "python"
+    slow.write_text(f'#!/bin/sh\nsleep 0.6\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("ALULA_SGLANG_PYTHON", str(slow))
+    monkeypatch.setattr(console.screens.launch, "LOOK_AGAIN_S", 0.1)
+    app = seeded_console(empty(tmp_path / "state"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await open_form(pilot, app, "bench-serving")
+        await until(pilot, lambda: screen.looked and screen.looked.prepared.interpreter, "the interpreter")
 
 
 def _add(folder: StateFolder, job: Job) -> None:
