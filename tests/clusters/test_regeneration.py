@@ -18,7 +18,10 @@ from state.records.views import RegenerationRow
 from tests.jobs.conftest import Host, wait_until
 from tests.regen.conftest import ScriptedServer, served
 
-pytestmark = [pytest.mark.slurm, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(400)
+PLACES = [
+    pytest.param(name, marks=[getattr(pytest.mark, name), pytest.mark.xdist_group(name)]) for name in ("slurm", "ray")
+]
 
 
 @pytest.fixture
@@ -47,19 +50,26 @@ def whole(host: Host) -> RegenerationRow:
     return row
 
 
-def test_two_shards_on_slurm_are_one_run(slurm_host: Host, answering: ScriptedServer) -> None:
-    source = slurm_host.path / "prompts.jsonl"
+@pytest.mark.parametrize("place", PLACES)
+def test_two_shards_are_one_run(place: str, answering: ScriptedServer, request: pytest.FixtureRequest) -> None:
+    host: Host = request.getfixturevalue(f"{place}_host")
+    source = host.path / "prompts.jsonl"
     source.write_bytes(b"\n".join(msgspec.json.encode({"id": f"p{n}", "prompt": f"question {n}"}) for n in range(40)))
     arguments = {
         "inputs": [str(source)], "server_url": answering.url, "model": "scripted", "name": "fleet", "concurrency": 4,
-        "shards": 2, "on": "slurm",
+        "shards": 2, "on": address_of(place, request),
     }  # fmt: skip
-    slurm_host.client.ask("regen.start", arguments)
-    wait_until(lambda: whole(slurm_host).run.state != "running", "both shards to end")
-    row = whole(slurm_host)
+    jobs = host.client.ask("regen.start", arguments)["job_ids"]
+    wait_until(lambda: whole(host).run.state != "running", "both shards to end")
+    row = whole(host)
     assert (row.run.state, row.run.total) == ("done", 40), row.run.message
     assert row.progress is not None and row.progress.done == 40
     assert set(answering.asked.values()) == {1}
+    assert [host.wait_for(job_id).backend for job_id in jobs] == [place, place]
     folder = Path(row.run.run_folder)
     manifest = export_run(folder, read_plan(folder))
     assert verify_run(folder, Path(manifest.file)).problems == ()
+
+
+def address_of(place: str, request: pytest.FixtureRequest) -> str:
+    return "slurm" if place == "slurm" else str(request.getfixturevalue("ray").address)
