@@ -76,7 +76,7 @@ class Killed:
         engine = self.client.running_engine()
         if engine is not None:
             os.kill(engine.pid, signal.SIGKILL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LIMIT_S
         while is_locked(self.folder.engine_lock_path):
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -87,7 +87,7 @@ class Killed:
             for job in read_jobs(database):
                 if job.ended_at is None:
                     self.client.ask("jobs.stop", {"job_id": job.id}, timeout_s=20)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + LIMIT_S
             while any(job.ended_at is None for job in read_jobs(database)) and time.monotonic() < deadline:
                 time.sleep(0.1)
         with suppress(EngineUnavailable):

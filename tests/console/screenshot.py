@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from tests.check.models import incident_folder
 from tests.console.seeded import console, seed
+from tests.limits import LIMIT_S
 
 SIZE = (120, 34)
 
@@ -30,7 +31,6 @@ PICTURES = (
     Picture("pictures/launch.svg", ("4", "n"), "sglang-eagle3"),
     Picture("pictures/regeneration.svg", ("5", "enter"), "tok/s"),
 )
-LIMIT_S = 30.0
 
 
 async def draw(picture: Picture, docs: Path) -> None:

@@ -15,8 +15,7 @@ from console.app import Console
 from state.database import open_database
 from state.folder import StateFolder, make_private
 from tests.benchmarks.feeder import Feeder
-
-LIMIT_S = 30.0
+from tests.limits import LIMIT_S
 
 
 def seed(path: Path, *, gpus: int = 8, jobs: int = 40) -> StateFolder:

@@ -22,6 +22,7 @@ from state.jobs import add_job
 from state.records.commands import Command
 from state.records.jobs import Job
 from tests.console.seeded import console, empty, seed, text_of
+from tests.limits import LIMIT_S
 from widgets.key_help import KeyHelp
 from widgets.pane import Pane
 from widgets.table import Table
@@ -30,7 +31,7 @@ SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LIMIT_S
     while not condition():
         assert time.monotonic() < deadline, what
         await pilot.pause(0.05)

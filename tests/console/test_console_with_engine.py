@@ -20,9 +20,8 @@ from state.engine import read_engine
 from state.folder import StateFolder, make_private
 from state.jobs import read_job
 from tests.console.seeded import console, seed
+from tests.limits import LIMIT_S
 from widgets.title_bar import TitleBar
-
-LIMIT_S = 60.0
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from textual.pilot import Pilot
 from console.screens.recipe_choice import RecipeChoiceScreen
 from console.screens.table import SCREENS
 from tests.console.seeded import console, empty
+from tests.limits import LIMIT_S
 
 WORDS = {
     "overview": "n to launch", "servers": "n: launch one", "jobs": "Press n", "regenerations": "n: launch one",
     "bench": "n: launch one", "data": "n: send", "campaign": "alula campaign start", "alerts": "Nothing is wrong",
     "gpus": "No", "check": "Enter checks",
 }  # fmt: skip
-LIMIT_S = 60.0
 
 
 def drawn(pilot: Pilot[None]) -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.limits import LIMIT_S
+
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 60.0
 
 
 class Shell:

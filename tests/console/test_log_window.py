@@ -13,6 +13,7 @@ from console.feed import log_file, log_search
 from console.feed.log_file import LogFile
 from console.feed.log_window import LogWindow
 from engine.jobs.log_rotation import rotate
+from tests.limits import LIMIT_S
 from widgets.log_page import LogAsk
 
 _lines = st.lists(st.text(alphabet="ab\x1b", max_size=9), max_size=40)
@@ -206,7 +207,7 @@ def test_the_thread_tells_only_what_has_changed(tmp_path: Path) -> None:
     path.write_text("one\n")
     reader = LogReader(path, pages.append)
     reader.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + LIMIT_S
     while not any(page.rows and page.lines == 1 for page in pages) and time.monotonic() < deadline:
         time.sleep(0.01)
     with path.open("a") as log:

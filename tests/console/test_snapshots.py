@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from console.app import Console
 from tests.check.models import incident_folder
 from tests.console.seeded import console, seed, stand_still, text_of
+from tests.limits import LIMIT_S
 
 NOW = 1_790_000_000.0
 SIZES = ((80, 24), (120, 40), (200, 60))
@@ -38,7 +39,7 @@ def shown(key: str, theme: str | None = None) -> Callable[[Pilot[Any]], Awaitabl
             app.theme = theme
         await pilot.press(key)
         wanted = app.screen.TOPICS | {"engine"}  # type: ignore[attr-defined]
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + LIMIT_S
         while not wanted <= app.records.keys():
             assert time.monotonic() < deadline, f"missing: {wanted - app.records.keys()}"
             await pilot.pause(0.02)
@@ -80,7 +81,7 @@ def opened(key: str, text: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 async def until_said(pilot: Pilot[Any], text: str) -> None:
     """Wait until the screen says something."""
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + LIMIT_S
     while text not in text_of(pilot.app):
         assert time.monotonic() < deadline, f"never said: {text}"
         await pilot.pause(0.05)

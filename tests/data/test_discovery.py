@@ -24,6 +24,7 @@ from state.data import add_search, find_search, read_scouts
 from state.database import open_database
 from state.records.data import DataSearch, DataSet
 from tests.data.hub_server import HubServer, alpaca, hub_server
+from tests.limits import LIMIT_S
 
 CODE = Scout(
     name="code", domain="code", searches=("code instruct",), filters=(("code",),), words=("code", "instruct"),
@@ -231,16 +232,16 @@ def test_a_killed_search_goes_on_where_it_was(hub: HubServer, tmp_path: Path, ho
     own.write_bytes(b"".join(_toml(scout) for scout in (CODE, MATH)))
     words = ("code", "math", "--scouts", str(own), "--name", "c", "--json", "--timeout", "5")
     process = run(*words, "--rate", "8", home=tmp_path / "state")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT_S
     while len(hub.asked) < 6:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(how)
-    process.communicate(timeout=30)
+    process.communicate(timeout=LIMIT_S)
     assert process.returncode == (-9 if how == signal.SIGKILL else 4)
     before = len(hub.asked)
     again = run(*words, "--rate", "100", home=tmp_path / "state")
-    text, said = again.communicate(timeout=60)
+    text, said = again.communicate(timeout=LIMIT_S)
     assert again.returncode == 0, said
     outcome = msgspec.json.decode(text)
     assert outcome["kept_answers"] > 0
@@ -248,7 +249,7 @@ def test_a_killed_search_goes_on_where_it_was(hub: HubServer, tmp_path: Path, ho
     with closing(open_database(tmp_path / "state" / "alula.sqlite")) as database:
         assert find_search(database, "c").id == 1  # type: ignore[union-attr]
     third = run(*words, "--offline", home=tmp_path / "state")
-    assert msgspec.json.decode(third.communicate(timeout=60)[0])["sets"] == outcome["sets"]
+    assert msgspec.json.decode(third.communicate(timeout=LIMIT_S)[0])["sets"] == outcome["sets"]
     assert len(hub.asked) > before
 
 

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from tests.data.made import edited, output_bytes, prompt, write_jsonl, write_plan
+from tests.limits import LIMIT_S
 
 PLAN = 'name = "t"\ntotal = 9000\n[output]\nshard_rows = 500\n[[source]]\nname = "a"\npath = "a.jsonl.gz"\nweight = 1\n'
-LIMIT_S = 60.0
 
 
 @pytest.fixture

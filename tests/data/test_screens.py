@@ -21,6 +21,7 @@ from state.folder import StateFolder, make_private
 from tests.console.seeded import text_of
 from tests.data.made import write_plan
 from tests.data.seeded import add_work
+from tests.limits import LIMIT_S
 from widgets.confirmation import Confirmation
 from widgets.table import Table
 
@@ -31,7 +32,7 @@ PLAN = 'name = "t"\ntotal = 1000\n' + "".join(
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LIMIT_S
     while not condition():
         assert time.monotonic() < deadline, what
         await pilot.pause(0.05)

@@ -15,6 +15,7 @@ from state.folder import StateFolder, make_private
 from tests.console.seeded import stand_still, text_of
 from tests.data.made import write_plan
 from tests.data.seeded import NOW, add_work
+from tests.limits import LIMIT_S
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 PLAN = 'name = "campaign"\ntotal = 88088\n' + "".join(
@@ -53,7 +54,7 @@ def view(keys: tuple[str, ...], text: str) -> Callable[[Pilot[Any]], Awaitable[N
 
 
 async def until_said(pilot: Pilot[Any], text: str) -> None:
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + LIMIT_S
     while text not in text_of(pilot.app):
         assert time.monotonic() < deadline, f"never said: {text}"
         await pilot.pause(0.05)

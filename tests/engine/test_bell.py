@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from engine.bell import heard, ring
+from tests.limits import LIMIT_S
 
 
 async def test_a_ring_is_heard_and_many_are_one(tmp_path: Path) -> None:
     with heard(tmp_path / "bell") as rung:
         for _ in range(70_000):  # more than a pipe holds
             ring(tmp_path / "bell")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT_S):
             await rung.wait()
     assert stat.S_IMODE((tmp_path / "bell").stat().st_mode) == 0o600
 
@@ -25,7 +26,7 @@ async def test_a_bell_of_an_engine_that_died_is_taken_over(tmp_path: Path) -> No
     with heard(tmp_path / "bell") as rung:
         assert not rung.is_set()
         ring(tmp_path / "bell")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT_S):
             await rung.wait()
 
 
@@ -41,7 +42,7 @@ async def test_what_is_no_pipe_is_replaced_and_never_written(kind: str, tmp_path
     assert precious.read_text() == "kept" == (tmp_path / "bell").read_text()
     with heard(tmp_path / "bell") as rung:
         ring(tmp_path / "bell")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT_S):
             await rung.wait()
     assert precious.read_text() == "kept"
 

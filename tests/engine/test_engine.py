@@ -28,8 +28,8 @@ from state.engine import read_parts
 from state.errors import StateError
 from state.folder import StateFolder, state_folder
 from state.records.commands import Command
+from tests.limits import LIMIT_S
 
-LIMIT_S = 60.0
 ROOT = Path(__file__).parents[2]
 
 

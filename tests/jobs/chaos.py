@@ -17,8 +17,8 @@ from state.folder import StateFolder
 from state.jobs import open_jobs, read_jobs
 from state.process_identity import ProcessIdentity, is_alive
 from state.records.jobs import Job
+from tests.limits import LIMIT_S
 
-LIMIT_S = 90.0
 MOST_JOBS = 1_000_000
 
 

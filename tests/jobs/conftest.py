@@ -16,8 +16,7 @@ from state.folder import state_folder
 from state.jobs import read_job
 from state.records.jobs import ENDED, Job
 from tests.conftest import end_processes_of
-
-LIMIT_S = 60.0
+from tests.limits import LIMIT_S
 
 
 class Host:

@@ -9,6 +9,7 @@ import pytest
 
 from engine.reference.checkpoint import shipped_target
 from engine.reference.vocabulary import TextStream, Vocabulary
+from tests.limits import LIMIT_S
 from tests.reference.conftest import PROMPTS, Serve, chat, post
 
 
@@ -117,11 +118,11 @@ async def test_a_client_that_leaves_frees_its_place(serve: Serve, streamed: bool
         sampling = {"max_new_tokens": 1900, "ignore_eos": True}
         endless = {"text": PROMPTS[1], "sampling_params": sampling, "stream": streamed}
         leaving = asyncio.create_task(_read(session, endless))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT_S):
             while not _running(await _metrics(session)):
                 pass
         leaving.cancel()
-        answer: Any = await asyncio.wait_for(chat(session, PROMPTS[0], max_tokens=4), 30)
+        answer: Any = await asyncio.wait_for(chat(session, PROMPTS[0], max_tokens=4), LIMIT_S)
         text = await _metrics(session)
     assert answer["usage"]["completion_tokens"] == 4
     assert "sglang:num_aborted_requests_total{" in text

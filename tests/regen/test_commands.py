@@ -21,11 +21,11 @@ from state.folder import state_folder
 from state.jobs import read_job
 from state.regenerations import find_regeneration
 from tests.conftest import end_processes_of
+from tests.limits import LIMIT_S
 from tests.regen.conftest import ScriptedServer, expected
 from tests.regen.test_faults import answers, hang, until
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 90.0
 KILLS = 12
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from engine.regen.formats import Unusable, to_sample
+from engine.regen.intake import Intake
 from engine.regen.plan import id_prefixes
 from engine.regen.reading import LONGEST_LINE, read_samples
 from engine.regen.records import Rejection, Sample
@@ -109,7 +110,7 @@ def test_duplicate_ids_are_rejected_and_files_of_one_name_do_not_clash(tmp_path:
     prefixes = id_prefixes([str(path) for path in paths])
     store = Store(tmp_path)
     for path in paths:
-        store.take_in(path, "", prefixes[str(path)], None)
+        Intake(store.database).take_in(path, "", prefixes[str(path)])
     assert [sample.id for _, sample in store.samples(range(1, 5))] == ["in/1", "in/2", "in-2/1", "in-2/2"]
     assert [(one.file, one.line) for one in store.rejections()] == [(str(path), 2) for path in paths]
     store.close()

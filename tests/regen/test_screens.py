@@ -26,6 +26,7 @@ from state.records.regeneration import (
 from state.regenerations import add_regeneration, find_regeneration, write_detail, write_progress
 from tests.console.seeded import console, ready, seed, stand_still
 from tests.console.test_snapshots import SIZES, Compare, text_of
+from tests.limits import LIMIT_S
 from tests.regen.conftest import ScriptedServer, served
 from tests.regen.test_commands import Shell, alula, prompts_file
 from tests.regen.test_faults import answers, hang
@@ -33,7 +34,6 @@ from widgets.chart import Chart
 
 __all__ = ["alula"]
 NOW = 1_790_000_000.0
-LIMIT_S = 30.0
 DETAIL = RegenerationDetail(
     run_id=0,
     sources=(

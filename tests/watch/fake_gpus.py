@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from engine.watch.readings import Readings, merge
+from tests.limits import LIMIT_S
 
 SOURCE = Path(__file__).parent / "fake_nvml.c"
-LIMIT_S = 30.0
 
 
 def build(folder: Path) -> Path:

@@ -16,6 +16,7 @@ from engine.watch.servers import watch_servers
 from state.database import open_database
 from state.records.servers import Server
 from state.servers import add_server, read_servers, remove_server
+from tests.limits import LIMIT_S
 from tests.watch import http_servers
 from tests.watch.http_servers import RecordedSglang, serving
 
@@ -25,7 +26,7 @@ def given(url: str) -> Server:
 
 
 async def eventually(condition: Callable[[], Any]) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         while not (found := condition()):  # noqa: ASYNC110 - looks at what another task or thread has done
             await asyncio.sleep(0.02)
         return found

@@ -12,6 +12,7 @@ from state.gpus import gpu_history, latest_samples, read_events, read_gpus, read
 from state.host import latest_host_sample, read_disks
 from state.records.gpus import Gpu, GpuProcess, GpuSample, GpuStatus
 from state.servers import add_server, latest_server_samples, read_servers
+from tests.limits import LIMIT_S
 from tests.watch.conftest import RunningParts
 from tests.watch.http_servers import RecordedSglang, serving
 from tests.watch.test_servers import eventually, given
@@ -60,7 +61,7 @@ async def test_a_throttled_gpu_becomes_an_alert(running: RunningParts, tmp_path:
 async def test_the_incident_raises_an_alert_unasked(running: RunningParts) -> None:
     async with serving(RecordedSglang("eagle")) as url, running(watch_parts()) as database:
         add_server(database, given(url))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT_S):
             alert = await eventually(lambda: next((a for a in open_alerts(database) if url in a.subject), None))
         assert alert.title.startswith("accept length 1.00")
         assert alert.severity == "error" and "alula check" in alert.remedy

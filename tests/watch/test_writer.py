@@ -8,6 +8,7 @@ from engine.watch.readings import Board, Readings
 from engine.watch.writer import write_readings
 from state.database import open_database
 from state.records.gpus import Gpu, GpuSample
+from tests.limits import LIMIT_S
 
 SAMPLES = 2000
 
@@ -36,7 +37,7 @@ async def test_every_second_reaches_those_who_judge_it(tmp_path: Path) -> None:
     taken: asyncio.Queue[Readings] = asyncio.Queue()
     board.put(Readings(gpus=(Gpu(uuid="g", index=0, name="x", seen_at=0),)))
     task = asyncio.create_task(write_readings(board, database, taken.put_nowait))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(LIMIT_S):
         assert (await taken.get()).gpus[0].uuid == "g"
         board.put(Readings(gpu_samples=(GpuSample(uuid="g", taken_at=1.0),)))
         assert (await taken.get()).gpu_samples[0].taken_at == 1.0

@@ -9,10 +9,9 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from console.feed.log_reader import LogReader
+from tests.limits import LIMIT_S
 from widgets.log_page import LogAsk, LogPage
 from widgets.log_view import LogView
-
-LIMIT_S = 30.0
 
 
 class LogApp(App[None]):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyte
 import pytest
 
+from tests.limits import LIMIT_S
 from tests.widgets.screens import LineOfCells, shown, terminal
 
 
@@ -38,7 +39,7 @@ class Tmux:
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
 
 
-def eventually(condition: Callable[[], bool], limit_s: float = 20) -> bool:
+def eventually(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:
     until = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > until:
