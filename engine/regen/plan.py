@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from engine.regen.intake import Intake
 from engine.regen.records import Plan
 from engine.regen.store import Store
 
@@ -64,12 +65,13 @@ def take_in_inputs(plan: Plan, store: Store) -> None:
         PlanError: A file cannot be read.
     """
     prefixes = id_prefixes(plan.inputs)
+    intake = Intake(store.database, plan.limit, plan.samples, plan.shard)
     for text in plan.inputs:
         path = Path(text)
         if store.has_source(path):
             continue
         try:
-            store.take_in(path, _sha256(path), prefixes[text], plan.limit, plan.samples, plan.shard)
+            intake.take_in(path, _sha256(path), prefixes[text])
         except OSError as error:
             raise PlanError(
                 f"cannot read {path}: {error.strerror}", "put the file back, then resume the run"

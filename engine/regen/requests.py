@@ -107,8 +107,6 @@ def start(request: Request) -> dict[str, Any]:
 
 def _parent(request: Request, wanted: StartArguments) -> Path:
     """Where the run folder is made: all hosts that work on it must see it."""
-    if wanted.shards > 1 and wanted.limit is not None:
-        raise Refusal("a limit counts the samples of one run, not of shards", "leave out --limit, or --shards")
     if not 1 <= wanted.shards <= 256:
         raise Refusal(f"{wanted.shards} shards", "give 1 to 256")
     target = target_of(wanted.on, Schedule())

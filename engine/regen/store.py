@@ -10,16 +10,14 @@ from pathlib import Path
 
 import msgspec
 
-from engine.regen.formats import copies
-from engine.regen.reading import read_samples
 from engine.regen.records import Answer, Extent, Failure, Message, Rejection, Sample, SourceTally, Stored, Tally
-from engine.regen.shards import Shard
 from engine.regen.tokens.packing import packed, unpacked
 
 FILE_NAME = "answers.sqlite"
 BUSY_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, records INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS counted (one INTEGER PRIMARY KEY CHECK (one = 1), samples INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS extent (path TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS sample (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
     line INTEGER NOT NULL, body TEXT NOT NULL);
@@ -60,40 +58,6 @@ class Store:
     def has_source(self, path: Path) -> bool:
         """Whether an input file was taken in whole."""
         return self.database.execute("SELECT 1 FROM source WHERE path = ?", [str(path)]).fetchone() is not None
-
-    def take_in(
-        self, path: Path, sha256: str, prefix: str, limit: int | None, samples: int = 1, shard: Shard | None = None
-    ) -> None:
-        """Take in all records of an input file, or none of them where this is interrupted.
-
-        Args:
-            path: The input file.
-            sha256: Its hash, for the manifest.
-            prefix: Put before each id, so that the ids of several files do not clash.
-            limit: At most so many samples in the whole run.
-            samples: So many answers are wanted to each prompt.
-            shard: Only what belongs to it; what cannot be used is told by the first.
-        """
-        self.database.execute("BEGIN IMMEDIATE")
-        try:
-            records = 0
-            total = before = self._last_number()
-            for line, found in read_samples(path):
-                if limit is not None and total >= limit:
-                    break
-                records += 1
-                if isinstance(found, Rejection):
-                    if shard is None or shard.number == 1:
-                        self._reject(found)
-                elif shard is None or shard.holds(prefix + found.id):
-                    total += sum(self._add(one, path, line, prefix) for one in copies(found, samples))
-            self.database.execute("INSERT INTO source VALUES (?, ?, ?)", [str(path), sha256, records])
-            if total > before:
-                self.database.execute("INSERT INTO extent VALUES (?, ?, ?)", [str(path), before + 1, total])
-            self.database.execute("COMMIT")
-        except BaseException:
-            self._roll_back()
-            raise
 
     def marks(self) -> bytearray:
         """At the number of each sample 1 where it has an outcome, else 0."""
@@ -231,28 +195,6 @@ class Store:
     def _roll_back(self) -> None:
         if self.database.in_transaction:  # where the disk is full SQLite may have done it already
             self.database.execute("ROLLBACK")
-
-    def _add(self, sample: Sample, path: Path, line: int, prefix: str) -> int:
-        named = msgspec.structs.replace(sample, id=prefix + sample.id)
-        try:
-            self.database.execute(
-                "INSERT INTO sample (id, source, line, body) VALUES (?, ?, ?, ?)",
-                [named.id, str(path), line, msgspec.json.encode(named).decode()],
-            )
-        except sqlite3.IntegrityError:
-            self._reject(self._duplicate(named, path, line))
-            return 0
-        return 1
-
-    def _duplicate(self, sample: Sample, path: Path, line: int) -> Rejection:
-        row = self.database.execute("SELECT source, line, body FROM sample WHERE id = ?", [sample.id]).fetchone()
-        same = msgspec.json.decode(row[2], type=Sample) == sample
-        what = "the same prompt" if same else "another prompt"
-        remedy = "nothing to do: it is asked once" if same else "give each record an id of its own"
-        return Rejection(str(path), line, f"the id {sample.id[:80]!r} with {what} stands in {row[0]}:{row[1]}", remedy)
-
-    def _reject(self, rejection: Rejection) -> None:
-        self.database.execute("INSERT INTO rejection VALUES (?, ?, ?, ?)", msgspec.structs.astuple(rejection))
 
     def _write(self, result: Answer | Failure) -> None:
         insert = "INSERT INTO outcome VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"

@@ -1,6 +1,7 @@
 """A run split over several workers: every sample in exactly one of them, one progress, one export, one proof."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.regen.test_faults import answers, until
 
 __all__ = ["alula"]
 SHARDS = 3
+SOME_SHARDS = [Shard(number, SHARDS) for number in range(1, SHARDS + 1)]
 PROMPTS = [f"question {number}" for number in range(60)]
 
 
@@ -89,11 +91,37 @@ def test_what_cannot_be_used_is_told_once(tmp_path: Path) -> None:
     assert export_run(fleet, plan).rejected == 1
 
 
+@pytest.mark.parametrize("limit", [1, 10, 1000])
+def test_a_limit_is_of_the_whole_fleet(limit: int, tmp_path: Path) -> None:
+    """Of two files, with records that come again and others that cannot be used, as one run takes them."""
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for file in files:
+        ids = [0, 0, *range(8), 3, *range(20, 30)]
+        file.write_text("{\n" + "\n".join(json.dumps({"id": name, "prompt": f"{file.stem} {name}"}) for name in ids))
+    _, plan = make_run(tmp_path, "http://127.0.0.1:1", ["unused"])
+    plan = msgspec.structs.replace(plan, inputs=tuple(map(str, files)), limit=limit, samples=2)
+    alone = tmp_path / "alone"
+    fleet = tmp_path / "fleet"
+    for folder, shard in ((alone, None), *((shard_folder(fleet, one), one) for one in SOME_SHARDS)):
+        own = msgspec.structs.replace(plan, shard=shard)
+        write_plan(folder, own)
+        store = Store(folder)
+        take_in_inputs(own, store)
+        store.close()
+    assert sorted(sample_ids(fleet)) == sorted(sample_ids(alone))
+    assert Whole(fleet).tally().rejected == Whole(alone).tally().rejected
+    assert Whole(fleet).problems() == []
+
+
+def sample_ids(folder: Path) -> list[str]:
+    stores = [Store(one, read_only=True) for one in shard_folders(folder)]
+    return [name for store in stores for name in store.names(range(1, 1 + store.tally().total)).values()]
+
+
 async def test_a_fleet_by_commands(alula: Shell, tmp_path: Path, server: ScriptedServer) -> None:
     server.always["question 7"] = answers(400, b"no")
     source = prompts_file(tmp_path, PROMPTS)
     given = ("start", source, "--server", server.url, "--name", "large", "--shards", "3")
-    assert "--limit" in await alula(*given, "--limit", "4", code=2)
     assert "no place to run" in await alula(*given, "--on", "moon", code=2)
     started = await alula.json(*given, "--concurrency", "9", "--wait", code=1)
     assert len(started["job_ids"]) == 3
