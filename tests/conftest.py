@@ -1,9 +1,13 @@
-"""What holds for every test: nothing that a test started outlives the session."""
+"""What holds for every test: nothing that a test started outlives the session, and no property is judged by time."""
 
 from collections.abc import Iterator
 
 import psutil
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)  # a busy machine stands still for longer than any example takes
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

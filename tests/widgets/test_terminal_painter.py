@@ -1,5 +1,6 @@
 """Whatever an application draws, the stream of changes gives the same screen as the full stream."""
 
+import gc
 import re
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.widgets.screens import shown, terminal
+from widgets.terminal.cells import Cell
 from widgets.terminal.painter import LEAST_SYNCHRONISED, Painter
 
 WIDTH, HEIGHT = 14, 5
@@ -49,6 +51,11 @@ def repaint(text: str) -> str:
     return "".join(f"\x1b[{y + 1};1H{line}" for y, line in enumerate(text.split("\n")))
 
 
+def cells_kept() -> int:
+    gc.collect()
+    return sum(isinstance(one, Cell) for one in gc.get_objects())
+
+
 def assert_same(frames: Sequence[str], width: int = WIDTH, height: int = HEIGHT) -> None:
     full, changes = terminal(width, height), terminal(width, height)
     full_stream, changes_stream = pyte.Stream(full), pyte.Stream(changes)
@@ -84,6 +91,14 @@ def test_one_changed_digit_costs_a_few_bytes() -> None:
     painter = Painter(40, 3)
     painter.feed(repaint("\x1b[38;2;1;2;3mrate 829 tok/s\x1b[0m") + "\x1b[H")
     assert len(painter.feed(repaint("\x1b[38;2;1;2;3mrate 828 tok/s\x1b[0m") + "\x1b[H")) < 28
+
+
+def test_cells_of_text_that_has_gone_are_not_kept() -> None:
+    painter = Painter(100, 3)
+    before = cells_kept()
+    for number in range(3000):
+        painter.feed(repaint(f"\x1b[31m{number:096d}\x1b[0m"))
+    assert cells_kept() - before < 1000
 
 
 def test_a_gap_of_another_style_is_not_written_over() -> None:

@@ -26,12 +26,27 @@ _SIMPLE = re.compile("[ -~\xa0-\xac\xae-\u02ff\u2010-\u2027\u2500-\u259f\u2800-\
 """Latin, dashes, lines, blocks and Braille: each takes one cell and joins with none before it."""
 
 
-@lru_cache(4096)
+class _CellsOfStyle(dict[str, Cell]):
+    """Simple characters in one style. Each cell is made once, for runs of text come and go with every figure."""
+
+    def __init__(self, style: TerminalStyle) -> None:
+        super().__init__()
+        self._style = style
+
+    def __missing__(self, character: str) -> Cell:
+        cell = self[character] = Cell(character, on_blank(self._style) if character == " " else self._style)
+        return cell
+
+
+_cells_of_style = lru_cache(512)(_CellsOfStyle)
+
+
+@lru_cache(512)
 def cells_of(text: str, style: TerminalStyle) -> list[Cell]:
     """The cells that a run of text fills. The list is shared: do not change it."""
     if _SIMPLE.fullmatch(text):
-        blank = on_blank(style)
-        return [Cell(character, blank if character == " " else style) for character in text]
+        cells = _cells_of_style(style)
+        return [cells[character] for character in text]
     return _joined_cells(text, style)
 
 
