@@ -14,6 +14,7 @@ import msgspec
 from engine.bell import heard
 from engine.context import EngineContext, Refusal
 from state import alerts, commands
+from state.errors import StateError
 from state.records.commands import Command, Outcome
 
 POLL_S = 0.5
@@ -94,7 +95,7 @@ def _attempt(
     database.execute("SAVEPOINT attempt")
     try:
         answer = handler(Request(database, command.arguments, context, time.time()))
-    except (Refusal, msgspec.ValidationError) as refusal:
+    except (Refusal, StateError, msgspec.ValidationError) as refusal:
         database.execute("ROLLBACK TO attempt")
         return "refused", {"message": str(refusal), "remedy": getattr(refusal, "remedy", "")}
     except sqlite3.OperationalError:

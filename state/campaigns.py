@@ -8,6 +8,11 @@ import msgspec
 from state import rows
 from state.records.campaigns import Campaign, CampaignStep
 
+_SELECT = """SELECT *, CASE WHEN json_valid(specification) THEN
+    CASE json_type(specification) WHEN 'object' THEN specification ELSE '{}' END ELSE '{}' END AS specification
+    FROM campaign"""
+"""Where a specification is damaged, the rest of its campaign can be read all the same, and the others too."""
+
 
 def add_campaign(connection: sqlite3.Connection, campaign: Campaign, steps: Iterable[CampaignStep]) -> int:
     """Add one with its steps; returns its id.
@@ -23,24 +28,24 @@ def add_campaign(connection: sqlite3.Connection, campaign: Campaign, steps: Iter
 
 def read_campaigns(connection: sqlite3.Connection) -> list[Campaign]:
     """All of them, the newest first."""
-    return rows.read(connection, Campaign, "SELECT * FROM campaign ORDER BY id DESC")
+    return rows.read(connection, Campaign, f"{_SELECT} ORDER BY id DESC")
 
 
 def running_campaigns(connection: sqlite3.Connection) -> list[Campaign]:
     """Those that go on by themselves, the oldest first."""
-    return rows.read(connection, Campaign, "SELECT * FROM campaign WHERE state = 'running' ORDER BY id")
+    return rows.read(connection, Campaign, f"{_SELECT} WHERE state = 'running' ORDER BY id")
 
 
 def find_campaign(connection: sqlite3.Connection, name: str | None) -> Campaign | None:
     """One by name or id; the newest where none is given."""
-    sql = """SELECT * FROM campaign WHERE ?1 IS NULL OR name = ?1 OR CAST(id AS TEXT) = ?1
+    sql = f"""{_SELECT} WHERE ?1 IS NULL OR name = ?1 OR CAST(id AS TEXT) = ?1
         ORDER BY name = ?1 DESC, id DESC LIMIT 1"""
     return rows.read_one(connection, Campaign, sql, [name])
 
 
 def read_campaign(connection: sqlite3.Connection, campaign_id: int) -> Campaign | None:
     """One by its id."""
-    return rows.read_one(connection, Campaign, "SELECT * FROM campaign WHERE id = ?", [campaign_id])
+    return rows.read_one(connection, Campaign, f"{_SELECT} WHERE id = ?", [campaign_id])
 
 
 def read_campaign_steps(connection: sqlite3.Connection, campaign_id: int) -> tuple[CampaignStep, ...]:

@@ -1,12 +1,16 @@
 """Rows of SQLite to typed records and back. Fields that SQLite has no type for are kept as JSON text."""
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo, fields
+
+from state.errors import StateError
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -17,11 +21,18 @@ def read(
     """Run a query whose columns are fields of `record`.
 
     Raises:
-        msgspec.ValidationError: A column does not hold what the field is declared to be.
+        StateError: A column does not hold what the field is declared to be: another release wrote it, or it is damaged.
     """
     cursor = connection.execute(sql, parameters)
     names = [column[0] for column in cursor.description]
-    return [_decode(record, dict(zip(names, row, strict=True))) for row in cursor]
+    found = []
+    for row in cursor:
+        values = dict(zip(names, row, strict=True))
+        try:
+            found.append(_decode(record, values))
+        except msgspec.DecodeError as error:
+            raise _unreadable(connection, record, values, error) from error
+    return found
 
 
 def read_one(
@@ -69,8 +80,23 @@ def _plain(value: object) -> object:
 def _decode(record: type[Record], row: dict[str, Any]) -> Record:
     for name in _json_fields(record):
         if isinstance(row.get(name), str):
-            row[name] = msgspec.json.decode(row[name])
+            try:
+                row[name] = msgspec.json.decode(row[name])
+            except msgspec.DecodeError as error:
+                raise msgspec.DecodeError(f"{error} - at `$.{name}`") from error
     return msgspec.convert(row, record, strict=False)
+
+
+def _unreadable(
+    connection: sqlite3.Connection, record: type[msgspec.Struct], row: dict[str, Any], error: msgspec.DecodeError
+) -> StateError:
+    path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", record.__name__).lower()
+    which = f" {row['id']}" if "id" in row else ""
+    return StateError(
+        f"{kind}{which} in {path} cannot be read: {error}",
+        f"use the release of Alula that wrote it, or go back to a copy in {path.parent / 'backups'}",
+    )
 
 
 @lru_cache

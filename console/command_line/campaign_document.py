@@ -36,11 +36,13 @@ def document(name: str | None, output: Path | None, as_json: bool) -> None:
         with closing(open_database(state_folder().database_path)) as database:
             campaign = find_campaign(database, name)
             view = read_view(database, campaign) if campaign is not None else None
-            data_page = _data_page(database, view) if view is not None else ""
+            data_page = _data_page(database, view) if view is not None and not view.unreadable else ""
     except StateError as error:
         sys.exit(could_not(error, as_json=as_json))
     if view is None:
         leave(f"there is no campaign {name or 'yet'}", "start one: alula campaign start FILE", as_json)
+    if view.unreadable:
+        leave(view.unreadable, view.proposal, as_json)
     folder = output if output is not None and output.is_dir() else Path(view.campaign.folder)
     path = output if output is not None and not output.is_dir() else next_document(folder)
     try:
@@ -61,7 +63,7 @@ def _data_page(database: sqlite3.Connection, view: CampaignView) -> str:
     from engine.data.plan.recorded import recorded_for
     from engine.data.plan.records import PlanError
 
-    wanted = specification_of(view.campaign.specification)
+    wanted = specification_of(view.campaign)
     if not wanted.data.plan:
         return ""
     found = next((step.figures for step in view.steps if step.kind == "regen" and step.figures.get("done")), None)

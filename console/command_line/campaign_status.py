@@ -26,7 +26,7 @@ MARKS = {"done": "done", "running": "runs", "waiting": "–", "failed": "FAILED"
 def status(name: str | None, every: bool, watch: bool, as_json: bool) -> None:
     """Funnel, steps, cost and forecast of a campaign; the newest where no NAME is given.
 
-    Exit code 0; 1 where it has failed; 2 where there is none of that name.
+    Exit code 0; 1 where it has failed; 2 where there is none of that name, or what is stored of it cannot be read.
 
     Example: alula campaign status --watch
     """
@@ -38,7 +38,12 @@ def look_at_all(database: sqlite3.Connection) -> View:
     """A row for each campaign."""
     views = [read_view(database, campaign) for campaign in read_campaigns(database)]
     rows = [
-        [plain_line(one.campaign.name), one.campaign.state, done_words(one), plain_line(one.proposal, 60)]
+        [
+            plain_line(one.campaign.name),
+            one.campaign.state,
+            done_words(one),
+            plain_line(one.unreadable or one.proposal, 60),
+        ]
         for one in views
     ]
     lines = table(["CAMPAIGN", "STATE", "STEPS", "NEXT"], rows, right=[2])
@@ -55,7 +60,8 @@ def look_at(database: sqlite3.Connection, name: str | None) -> View:
         what = f"there is no campaign {plain_line(name, 80)}" if name else EMPTY
         return View([what], {"error": what}, exit_code=2 if name else 0)
     view = read_view(database, campaign)
-    return View(lines_of(view), value_of(view), exit_code=1 if campaign.state == "failed" else 0)
+    code = 2 if view.unreadable else 1 if campaign.state == "failed" else 0
+    return View(lines_of(view), value_of(view), exit_code=code)
 
 
 def value_of(view: CampaignView) -> object:

@@ -71,6 +71,8 @@ def next_step(name: str | None, go: bool, as_json: bool) -> None:
     if go:
         _resume(view.campaign.name, None, True, as_json)
         return
+    if view.unreadable:
+        leave(view.unreadable, view.proposal, as_json)
     value = {"name": view.campaign.name, "next": view.proposal, "command": view.proposed_command}
     lines = [
         f"{view.campaign.name}: {view.proposal}",
@@ -109,14 +111,17 @@ def resume(name: str | None, file: Path | None, as_json: bool) -> None:
 def forecast(name: str) -> None:
     """The forecast step of a campaign: reads what it measured and writes forecast.json into its folder."""
     from engine.campaign.foretelling import foretell
-    from engine.campaign.specification import specification_of
+    from engine.campaign.specification import CampaignError, specification_of
 
     with closing(open_database(state_folder().database_path)) as database:
         campaign = find_campaign(database, name)
         if campaign is None:
             leave(f"there is no campaign {name}", "see them: alula campaign status --all", False)
         steps = read_campaign_steps(database, campaign.id)
-    found = foretell(specification_of(campaign.specification), steps)
+    try:
+        found = foretell(specification_of(campaign), steps)
+    except CampaignError as error:
+        leave(str(error), error.remedy, False)
     path = Path(campaign.folder) / "forecast.json"
     whole = path.with_suffix(".part")
     whole.write_bytes(msgspec.json.encode(found))

@@ -40,10 +40,10 @@ def status(name: str | None, watch: bool, check: bool, as_json: bool) -> None:
 
 
 def _view(database: sqlite3.Connection, name: str | None, check: bool) -> View:
-    from engine.train.store import plans, progress, read_plan, training_folder
+    from engine.train.store import all_progress, progress, read_plan, training_folder
 
     if name is None:
-        found = [progress(database, plan) for plan in plans(state_folder())]
+        found = all_progress(database, state_folder())
         return View(_rows(found) or ["no training yet: alula train start --help"], _plain(found))
     plan = read_plan(training_folder(state_folder(), name))
     one = progress(database, plan)

@@ -75,7 +75,14 @@ class Feed(threading.Thread):
     def _look(self, database: sqlite3.Connection, readers: Topics, wanted: frozenset[str]) -> bool:
         """Gives whether a reader has more to tell, so that it is called again soon."""
         for topic in sorted(wanted):
-            record = readers[topic](database)
+            try:
+                record = readers[topic](database)
+            except StateError as error:  # a row that cannot be read hides its own table alone
+                problem = f"{error}; {error.remedy}"
+                if self._known.get(topic) != problem:
+                    self._known[topic] = problem
+                    self._fail(problem)
+                continue
             if topic not in self._known or self._known[topic] != record:
                 self._known[topic] = record
                 self._tell(topic, record)

@@ -20,9 +20,15 @@ def cost_of(steps: Sequence[CampaignStep], jobs: Mapping[int, Job], limits: Limi
             _seconds(job, now) for step, group in zip(steps, own, strict=True) for job in group if step.kind != "serve"
         ),
         gpu_seconds=gpu_seconds,
-        tokens=sum(int(step.figures.get("tokens") or 0) for step in steps if step.kind == "regen"),
+        tokens=sum(_tokens(step) for step in steps if step.kind == "regen"),
         money=gpu_seconds / 3600 * price if price is not None else None,
     )
+
+
+def _tokens(step: CampaignStep) -> int:
+    """Figures are plain JSON, and the cost must be known even where they are damaged."""
+    found = step.figures.get("tokens")
+    return found if isinstance(found, int) else 0
 
 
 def _seconds(job: Job, now: float) -> float:

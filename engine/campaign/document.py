@@ -8,8 +8,12 @@ from state.records.campaigns import CampaignStep, CampaignView
 
 
 def document_of(view: CampaignView, written_at: str, data_page: str = "") -> str:
-    """The whole page. `data_page` is that of the plan of its data, which becomes a section of this one."""
-    wanted = specification_of(view.campaign.specification)
+    """The whole page. `data_page` is that of the plan of its data, which becomes a section of this one.
+
+    Raises:
+        CampaignError: The campaign's stored specification cannot be read.
+    """
+    wanted = specification_of(view.campaign)
     parts = [
         _head(view, wanted, written_at),
         section("Funnel", _funnel(view)),

@@ -18,6 +18,7 @@ from engine.campaign.work import begin, passed, refused, stand_still
 from engine.commands import Handler
 from engine.context import EngineContext, Refusal
 from state.campaigns import read_campaign, read_campaign_steps, running_campaigns, update_campaign
+from state.errors import StateError
 from state.jobs import read_job
 from state.records.campaigns import Campaign, CampaignStep
 from state.records.jobs import Job
@@ -39,7 +40,10 @@ def campaigns_part(handlers: Mapping[str, Handler]) -> Callable[[EngineContext],
         try:
             while True:
                 for campaign in running_campaigns(database):
-                    await carry_on(database, context, handlers, campaign)
+                    try:
+                        await carry_on(database, context, handlers, campaign)
+                    except (CampaignError, StateError) as error:  # the others go on
+                        stand_still(database, campaign.id, f"{error}; {error.remedy}")
                     call_out(database, context, campaign.id)
                 await asyncio.sleep(LOOK_S)
         finally:
@@ -51,9 +55,13 @@ def campaigns_part(handlers: Mapping[str, Handler]) -> Callable[[EngineContext],
 async def carry_on(
     database: sqlite3.Connection, context: EngineContext, handlers: Mapping[str, Handler], campaign: Campaign
 ) -> None:
-    """Make one move of a campaign."""
+    """Make one move of a campaign.
+
+    Raises:
+        CampaignError, StateError: What is stored of it cannot be read.
+    """
     steps = read_campaign_steps(database, campaign.id)
-    wanted = specification_of(campaign.specification)
+    wanted = specification_of(campaign)
     limit = over_limit(wanted.limits, cost_of(steps, jobs_of(database, steps), wanted.limits, time.time()))
     match next_move(steps, look(database, steps), limit):
         case Begin(step):

@@ -3,19 +3,27 @@
 import sqlite3
 import time
 
-from engine.campaign.view import view_of
+from engine.campaign.specification import CampaignError
+from engine.campaign.view import unreadable_view, view_of
 from state.campaigns import read_campaign_steps
+from state.errors import StateError
 from state.jobs import read_job
 from state.records.campaigns import Campaign, CampaignStep, CampaignView
 from state.regenerations import find_regeneration, latest_progress
 
 
 def read_view(database: sqlite3.Connection, campaign: Campaign) -> CampaignView:
-    """A campaign as it stands now."""
-    steps = read_campaign_steps(database, campaign.id)
-    found = (read_job(database, number) for step in steps for number in step.job_ids)
-    jobs = {job.id: job for job in found if job is not None}
-    return view_of(campaign, steps, jobs, time.time(), _regenerating(database, steps))
+    """A campaign as it stands now; where what is stored of it cannot be read, that word and what to do."""
+    steps: tuple[CampaignStep, ...] = ()
+    try:
+        steps = read_campaign_steps(database, campaign.id)
+        found = (read_job(database, number) for step in steps for number in step.job_ids)
+        jobs = {job.id: job for job in found if job is not None}
+        return view_of(campaign, steps, jobs, time.time(), _regenerating(database, steps))
+    except CampaignError as error:
+        return unreadable_view(campaign, steps, error)
+    except StateError as error:
+        return unreadable_view(campaign, steps, CampaignError(str(error), error.remedy))
 
 
 def _regenerating(database: sqlite3.Connection, steps: tuple[CampaignStep, ...]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import secrets
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from state.campaigns import (
     update_campaign_step,
 )
 from state.jobs import request_stop
-from state.records.campaigns import Campaign
+from state.records.campaigns import Campaign, CampaignStep
 
 STOPPED_RULE = "campaign-stopped"
 
@@ -100,8 +101,13 @@ def resume(request: Request) -> dict[str, Any]:
     clear_alert(request.database, STOPPED_RULE, f"campaign {campaign.name}", request.now)
     steps = read_campaign_steps(request.database, campaign.id)
     changes: dict[str, Any] = {}
-    if asked.specification is not None:
-        changes["specification"] = stored(_changed(campaign, asked.specification))
+    try:
+        if asked.specification is not None:
+            changes["specification"] = stored(_changed(campaign, steps, asked.specification))
+        else:
+            specification_of(campaign)
+    except CampaignError as error:
+        raise Refusal(str(error), error.remedy) from error
     for step in steps:
         if step.state == "failed":
             update_campaign_step(request.database, step.id, state="waiting", message="")
@@ -119,18 +125,15 @@ def resume(request: Request) -> dict[str, Any]:
     return {"campaign_id": campaign.id, "name": campaign.name}
 
 
-def _changed(campaign: Campaign, wanted: Specification) -> Specification:
-    try:
-        check(wanted)
-    except CampaignError as error:
-        raise Refusal(str(error), error.remedy) from error
-    before = specification_of(campaign.specification)
-    if [(step.name, step.kind) for step in steps_of(before)] != [(step.name, step.kind) for step in steps_of(wanted)]:
+def _changed(campaign: Campaign, steps: Sequence[CampaignStep], wanted: Specification) -> Specification:
+    """By the steps that were begun, since the file of before may be what has to be mended."""
+    check(wanted)
+    if [(step.name, step.kind) for step in steps] != [(step.name, step.kind) for step in steps_of(wanted)]:
         raise Refusal(
             "the changed file has other steps than the campaign was begun with",
             "give it another name, and start it anew",
         )
-    return msgspec.structs.replace(wanted, name=before.name)
+    return msgspec.structs.replace(wanted, name=campaign.name)
 
 
 def _find(request: Request, name: str) -> Campaign:

@@ -1,8 +1,10 @@
 """What a campaign is asked for: the fields of its file."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from state.records.campaigns import Campaign
 
 
 class CampaignError(Exception):
@@ -126,6 +128,16 @@ class Specification(Part, frozen=True, kw_only=True):
 Trainer = Literal["reference", "specforge"]
 
 
-def specification_of(stored: dict[str, Any]) -> Specification:
-    """The specification that a campaign's row holds."""
-    return msgspec.convert(stored, Specification)
+def specification_of(campaign: Campaign) -> Specification:
+    """What a campaign's row asks for.
+
+    Raises:
+        CampaignError: Another release wrote it, or it is damaged.
+    """
+    try:
+        return msgspec.convert(campaign.specification, Specification)
+    except msgspec.ValidationError as error:
+        raise CampaignError(
+            f"the stored specification of campaign {campaign.name} cannot be read: {error}",
+            f"give its file again: alula campaign resume {campaign.name} --file FILE",
+        ) from error

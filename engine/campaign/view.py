@@ -5,9 +5,9 @@ from typing import Any
 
 from engine.campaign.costs import cost_of
 from engine.campaign.outlook import outlook_lines, proposal
-from engine.campaign.specification import Specification, specification_of
+from engine.campaign.specification import CampaignError, Specification, specification_of
 from engine.campaign.steps import AFTER, UNTRAINED
-from state.records.campaigns import Campaign, CampaignStep, CampaignView, FunnelRow, Milestone
+from state.records.campaigns import Campaign, CampaignCost, CampaignStep, CampaignView, FunnelRow, Milestone
 from state.records.jobs import Job
 
 
@@ -18,8 +18,43 @@ def view_of(
     now: float,
     progress: Mapping[str, int] = {},
 ) -> CampaignView:
-    """All that is drawn of a campaign. `progress` holds the counts of a regeneration that still runs."""
-    wanted = specification_of(campaign.specification)
+    """All that is drawn of a campaign. `progress` holds the counts of a regeneration that still runs.
+
+    Raises:
+        CampaignError: What is stored of it cannot be read.
+    """
+    wanted = specification_of(campaign)
+    try:
+        return _whole(campaign, wanted, steps, jobs, now, progress)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # figures are plain JSON
+        raise CampaignError(
+            f"the stored figures of campaign {campaign.name} cannot be read ({type(error).__name__}: {error})",
+            "use the release of Alula that wrote them, or start it anew under another name",
+        ) from error
+
+
+def unreadable_view(campaign: Campaign, steps: tuple[CampaignStep, ...], problem: CampaignError) -> CampaignView:
+    """What can be drawn of a campaign whose row cannot be read: its name, its steps, and what to do."""
+    return CampaignView(
+        campaign=campaign,
+        steps=steps,
+        funnel=(),
+        milestones=(),
+        cost=CampaignCost(seconds=0.0, gpu_seconds=0.0, tokens=0),
+        outlook=(str(problem),),
+        proposal=problem.remedy,
+        unreadable=str(problem),
+    )
+
+
+def _whole(
+    campaign: Campaign,
+    wanted: Specification,
+    steps: tuple[CampaignStep, ...],
+    jobs: Mapping[int, Job],
+    now: float,
+    progress: Mapping[str, int],
+) -> CampaignView:
     words, command = proposal(campaign, wanted, steps)
     return CampaignView(
         campaign=campaign,

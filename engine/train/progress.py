@@ -13,7 +13,7 @@ class TrainingProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     state: str
-    """Of its newest job; `planned` before there is one."""
+    """Of its newest job; `planned` before there is one, `unreadable` where its plan cannot be read."""
     job_id: int | None
     step: int | None
     total_steps: int | None

@@ -1,6 +1,7 @@
 """Trainings of a state folder: a plan in a folder each, the job's own folder and the checkpoints beside it."""
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -38,14 +39,38 @@ def read_plan(folder: Path) -> TrainingPlan:
     """The plan in a folder. Raises `CannotPlan`."""
     try:
         return msgspec.json.decode((folder / PLAN_FILE).read_bytes(), type=TrainingPlan, dec_hook=_path)
-    except (OSError, msgspec.DecodeError) as error:
+    except FileNotFoundError as error:
         raise CannotPlan(f"there is no training in {folder}", "see them: alula train status") from error
+    except (OSError, msgspec.DecodeError) as error:
+        raise CannotPlan(
+            f"{folder / PLAN_FILE} cannot be read: {error}",
+            "use the release of Alula that wrote it, or start it again with its options; its checkpoints are kept",
+        ) from error
 
 
 def plans(state: StateFolder) -> list[TrainingPlan]:
-    """All trainings, the newest first."""
+    """All trainings whose plan can be read, the newest first."""
+    found = []
+    for folder in _folders(state):
+        with suppress(CannotPlan):
+            found.append(read_plan(folder))
+    return found
+
+
+def all_progress(database: sqlite3.Connection, state: StateFolder) -> list[TrainingProgress]:
+    """How far each training is, the newest first; `unreadable` is the state of one whose plan cannot be read."""
+    found = []
+    for folder in _folders(state):
+        try:
+            found.append(progress(database, read_plan(folder)))
+        except CannotPlan:
+            found.append(progress_of(folder.name, "unreadable", None, None, (), ()))
+    return found
+
+
+def _folders(state: StateFolder) -> list[Path]:
     files = sorted(state.path.glob(f"trainings/*/{PLAN_FILE}"), key=lambda path: -path.stat().st_mtime)
-    return [read_plan(path.parent) for path in files]
+    return [path.parent for path in files]
 
 
 def job_of(database: sqlite3.Connection, plan: TrainingPlan) -> Job | None:

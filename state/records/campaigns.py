@@ -103,3 +103,5 @@ class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
     """The next step, in words."""
     proposed_command: str = ""
     """What to type for it; empty where the engine does it by itself."""
+    unreadable: str = ""
+    """Why what is stored of it cannot be read; funnel and outlook are then empty."""

@@ -1,6 +1,7 @@
 """A training by SpecForge before it starts: configuration, commands, estimates, what stands against it."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from engine.train.specforge.configuration import command, run_config
 from engine.train.specforge.estimates import draft_parameters, hidden_state_bytes, memory
 from engine.train.specforge.plan import CannotPlan, TrainingPlan
 from engine.train.specforge.problems import Surroundings, problems, standing
-from engine.train.store import read_plan, write_plan
+from engine.train.store import all_progress, plans, read_plan, training_folder, write_plan
+from state.database import open_database
+from state.folder import StateFolder, make_private
 
 DRAFT = {
     "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
@@ -108,6 +111,20 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_plan(plan)
     assert read_plan(plan.folder) == plan
     assert yaml.safe_load((plan.folder / "run.yaml").read_text()) == run_config(plan)
+
+
+def test_a_plan_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    state = StateFolder(path=make_private(tmp_path / "home"))
+    for name in ("sound", "damaged"):
+        write_plan(_plan(training_folder(state, name), name=name))
+    path = training_folder(state, "damaged") / "training.json"
+    path.write_text(path.read_text().replace("specforge", "spec9"))
+    with pytest.raises(CannotPlan, match=r"training.json cannot be read: Invalid enum value 'spec9'"):
+        read_plan(path.parent)
+    assert [plan.name for plan in plans(state)] == ["sound"]
+    with closing(open_database(state.database_path)) as database:
+        found = {one.name: one.state for one in all_progress(database, state)}
+    assert found == {"sound": "planned", "damaged": "unreadable"}
 
 
 def test_checkpoints_of_all_layouts_are_found_by_step(tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ def cost_words(view: CampaignView) -> str:
 
 def came_to(step: CampaignStep) -> str:
     """What a step measured or made; why it stands still, where it does."""
-    return plain_line(step.message or _measured(step), 200)
+    try:
+        return plain_line(step.message or _measured(step), 200)
+    except (LookupError, TypeError, ValueError):  # figures are plain JSON, which another release may have written
+        return "its figures cannot be read"
 
 
 def _measured(step: CampaignStep) -> str:
