@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from engine.regen.member import FIRST_WAIT_S, LONGEST_WAIT_S, Member
 from engine.regen.pool import Pool
-from engine.regen.records import Answer, Failure, Message, Sample, Sampling
-from engine.regen.server import ChatServer, Turn
+from engine.regen.records import Answer, Failure, Message, Sample, Sampling, Turn
+from engine.regen.server import ChatServer
 from engine.regen.wire import Overloaded, ServerDown, Unanswered
+from state.outside_text import plain_line
 
 TRIES = 5
 OUTAGES_BORNE = 40
@@ -113,8 +114,9 @@ async def _ask_when_there(messages: list[Message], turns: list[Turn], lease: Lea
             raise
         else:
             if turn.model and turn.model != member.server.model:
-                member.shut(f"an answer came from {turn.model}", look_first=True)
-                raise Unanswered("rubbish_answer", f"answered by {turn.model}, not {member.server.model}", again=True)
+                stranger = plain_line(turn.model, 100)
+                member.shut(f"an answer came from {stranger}", look_first=True)
+                raise Unanswered("rubbish_answer", f"answered by {stranger}, not {member.server.model}", again=True)
             took_s = time.monotonic() - began
             member.worked(turn, took_s, level)
             return turn, took_s

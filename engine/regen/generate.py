@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from engine.regen.answering import Ask
-from engine.regen.records import FailureKind, Message, Sample, Sampling, TokenTurn
-from engine.regen.server import ChatServer, Turn, check_request
+from engine.regen.completion import check_request, decoded, finish_word, says_nothing
+from engine.regen.records import FailureKind, Message, Sample, Sampling, TokenTurn, Turn
+from engine.regen.server import ChatServer
 from engine.regen.tokens.template import TemplateRefused
 from engine.regen.tokens.tokenizer import TargetTokenizer, model_sampling
 from engine.regen.tokens.turns import message_from, next_prompt, without_end
-from engine.regen.wire import Unanswered, describe
+from engine.regen.wire import Unanswered
 
 
 class _Finish(msgspec.Struct):
@@ -66,7 +67,7 @@ async def _ask(
     body = await server.wire.post(
         "/generate", msgspec.json.encode(asked), server.limit_s(sampling), sampling.max_tokens
     )
-    found = _generated(body)
+    found = decoded(body, _Generated, "an answer of /generate")
     check_request(found.meta_info.id, server.mark, request_id)
     _check(found, prompt_ids, tokenizer, sampling)
     text = tokenizer.decode(without_end(tokenizer, found.output_ids))
@@ -74,8 +75,8 @@ async def _ask(
     if sample.tools:
         message = await _with_tool_calls(server, message, sample.tools)
     finish = found.meta_info.finish_reason
-    reason = "tool_calls" if message.tool_calls else finish.type if finish else "unknown"
-    if not message.content.strip() and not message.tool_calls:
+    reason = "tool_calls" if message.tool_calls else finish_word(finish.type if finish else None)
+    if says_nothing(message):
         raise Unanswered("empty_answer", f"an empty answer (finish reason {reason})", again=reason != "length")
     return Turn(
         message=message,
@@ -99,13 +100,6 @@ def native_fields(sampling: Sampling) -> dict[str, Any]:
         if (value := getattr(sampling, ours)) is not None:
             found[theirs] = value
     return found
-
-
-def _generated(body: bytes) -> _Generated:
-    try:
-        return msgspec.json.decode(body, type=_Generated)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise Unanswered("rubbish_answer", f"not an answer of /generate: {describe(error)}", again=True) from error
 
 
 def _check(found: _Generated, prompt_ids: Sequence[int], tokenizer: TargetTokenizer, sampling: Sampling) -> None:
@@ -135,10 +129,7 @@ async def _with_tool_calls(server: ChatServer, message: Message, tools: Sequence
     if not asked["tool_call_parser"]:
         return message
     body = await server.wire.post("/parse_function_call", msgspec.json.encode(asked), 60.0, len(message.content))
-    try:
-        parsed = msgspec.json.decode(body, type=_Parsed)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise Unanswered("rubbish_answer", f"not parsed tool calls: {describe(error)}", again=True) from error
+    parsed = decoded(body, _Parsed, "parsed tool calls")
     if not parsed.calls:
         return message
     calls = [

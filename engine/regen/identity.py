@@ -13,6 +13,7 @@ ANSWERS_DEPEND_ON = (
 
 LOSSLESS = ("speculative_accept_threshold_single", "speculative_accept_threshold_acc")
 """Below 1.0 a draft's token may stand where the target would have drawn another (sglang 0.5.23, server_args.py)."""
+_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -43,7 +44,7 @@ def identity_from(models: bytes, server_info: bytes, model_info: bytes) -> Ident
     try:
         first = msgspec.json.decode(models, type=_Models).data[0]
         model = str(first["id"])
-    except (msgspec.DecodeError, IndexError, KeyError, UnicodeError):
+    except (*_UNREADABLE, IndexError, KeyError):
         return None
     told = {**_object(model_info), **_object(server_info)}
     version = told.get("version")
@@ -72,7 +73,7 @@ def differences(before: Identity, now: Identity) -> list[str]:
 def _object(body: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError):
+    except _UNREADABLE:
         return {}
     return found if isinstance(found, dict) else {}
 

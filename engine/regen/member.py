@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from engine.regen.guard import Guard
-from engine.regen.server import ChatServer, Turn
+from engine.regen.records import Turn
+from engine.regen.server import ChatServer
 from engine.regen.steering import ServerEntry
 from engine.regen.tuning import Measured, Tuning, enough, judge
 from engine.regen.wire import Overloaded, ServerDown

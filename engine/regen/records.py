@@ -9,7 +9,7 @@ from engine.regen.shards import Shard
 
 FailureKind = Literal[
     "timeout", "refused_by_server", "context_too_long", "not_allowed", "not_found", "redirected", "rubbish_answer",
-    "empty_answer", "too_large", "server_error", "connection_lost",
+    "empty_answer", "too_large", "server_error", "connection_lost", "program_error",
 ]  # fmt: skip
 
 FlawKind = Literal["cut_by_length", "repetition", "refusal", "other_language", "echo"]
@@ -91,6 +91,18 @@ class TokenTurn(msgspec.Struct, frozen=True):
     """The whole conversation before it, as the target was given it."""
     output_ids: Sequence[int]
     """Exactly as the target emitted them, the one that ended it included."""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One assistant turn as the server gave it."""
+
+    message: Message
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    model: str
+    tokens: TokenTurn | None = None
+    """Where the turn was asked for in tokens."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ FAILURE_REMEDIES: dict[str, str] = {
     "empty_answer": "the target said nothing: look at the prompt, at the reasoning parser and at --max-tokens",
     "too_large": "the answer is larger than its tokens can be: something else answers at that URL",
     "server_error": "the server failed: read its log, then retry",
+    "program_error": "Alula itself stumbled over the answer: please report it with the worker's log; others go on",
     "connection_lost": "the server died or closed the connection: read its log, then retry",
 }
 

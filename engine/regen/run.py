@@ -24,6 +24,8 @@ from engine.regen.steering import read_steering, steering_changed_at
 from engine.regen.store import Store
 from engine.regen.tokens.tokenizer import load_tokenizer
 from engine.regen.tuning import MOST
+from engine.regen.wire import LONGEST_MESSAGE, describe
+from state.outside_text import plain_line
 from state.records.regeneration import RegenerationDetail
 
 FETCHED = 512
@@ -32,6 +34,8 @@ GATHER_S = 0.25
 LOOK_S = 0.1
 TEND_S = 1.0
 DISK_AGAIN_S = 5.0
+MOST_STUMBLES = 20
+"""Samples that may fail by the program's own errors in one pass: more are no matter of one answer."""
 STOP_STORES_S = 8.0
 """How long a stop waits for answers in memory to be stored: well within the grace time of a job."""
 
@@ -63,6 +67,7 @@ class Run:
         self._results: asyncio.Queue[Result] = asyncio.Queue(maxsize=2 * WRITTEN_TOGETHER)
         self._answering: set[asyncio.Task[None]] = set()
         self._steered_at = steering_changed_at(folder)
+        self._stumbles = 0
 
     @property
     def pause_reason(self) -> str | None:
@@ -179,12 +184,23 @@ class Run:
     async def _answer(self, number: int, sample: Sample, member: Member) -> None:
         lease = Lease(self.pool, member)
         try:
-            result = await answer_sample(number, sample, lease, self._ask(number, sample))
-            if isinstance(result, Answer):
-                result = msgspec.structs.replace(result, flaws=flaws_of(sample, result))
+            try:
+                result = await answer_sample(number, sample, lease, self._ask(number, sample))
+                if isinstance(result, Answer):
+                    result = msgspec.structs.replace(result, flaws=flaws_of(sample, result))
+            except Exception as error:  # no answer may end a night's work, whatever a server sent
+                result = self._stumbled(number, error)
             await self._results.put(result)
         finally:
             lease.give_up()
+
+    def _stumbled(self, number: int, error: Exception) -> Failure:
+        self._stumbles += 1
+        if self._stumbles > MOST_STUMBLES:
+            raise error
+        log.exception("sample %d: an error of the program itself", number)
+        message = plain_line(describe(error), LONGEST_MESSAGE)
+        return Failure(number=number, kind="program_error", message=message, tries=1)
 
     def _ask(self, number: int, sample: Sample) -> Ask:
         sampling = self._sampling(number, sample)

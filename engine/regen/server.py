@@ -8,44 +8,17 @@ from typing import Any
 
 import msgspec
 
+from engine.regen.completion import turn_from
 from engine.regen.identity import Identity, identity_from
-from engine.regen.records import Message, Sampling, TokenTurn
-from engine.regen.wire import ServerDown, Unanswered, Wire, describe
+from engine.regen.records import Message, Sampling, Turn
+from engine.regen.wire import ServerDown, Wire
 
 BASE_S = 120.0
 SLOWEST_TOKENS_PER_S = 4.0
 """An answer may take BASE_S and the time that its tokens need at this speed: slower is counted as hanging."""
 HANGING = 5.0
 """A server whose usual answer is slow is given so many times the time of that."""
-
-
-class Turn(msgspec.Struct, frozen=True):
-    """One assistant turn as the server gave it."""
-
-    message: Message
-    finish_reason: str
-    prompt_tokens: int
-    completion_tokens: int
-    model: str
-    tokens: TokenTurn | None = None
-    """Where the turn was asked for in tokens."""
-
-
-class _Choice(msgspec.Struct):
-    message: dict[str, Any]
-    finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    id: str = ""
-    model: str = ""
-    usage: _Usage | None = None
+_QUEUES = (b"sglang:num_queue_reqs", b"vllm:num_requests_waiting")
 
 
 class ChatServer:
@@ -128,7 +101,7 @@ class ChatServer:
         body = await self.wire.post(
             "/v1/chat/completions", msgspec.json.encode(asked), self.limit_s(sampling), sampling.max_tokens
         )
-        return _turn(body, self.mark, request_id, sampling)
+        return turn_from(body, self.mark, request_id, sampling)
 
 
 def served_model(url: str) -> str:
@@ -155,44 +128,8 @@ def fields(sampling: Sampling) -> dict[str, Any]:
 
 
 def _queued(metrics: bytes) -> int | None:
-    found = [
-        float(line.rpartition(b" ")[2])
-        for line in metrics.splitlines()
-        if line.startswith((b"sglang:num_queue_reqs", b"vllm:num_requests_waiting"))
-    ]
-    return round(sum(found)) if found else None
-
-
-def _turn(body: bytes, mark: str, request_id: str, sampling: Sampling) -> Turn:
+    lines = [line for line in metrics.splitlines() if line.startswith(_QUEUES)]
     try:
-        completion = msgspec.json.decode(body, type=_Completion)
-        choice = completion.choices[0]
-        text = choice.message.get("content")
-        message = Message(
-            role="assistant",
-            content=text or "",
-            reasoning_content=choice.message.get("reasoning_content") or None,
-            tool_calls=choice.message.get("tool_calls") or None,
-        )
-        msgspec.json.encode(message)
-        if not isinstance(message.content, str):
-            raise TypeError("the content is not text")
-    except (msgspec.DecodeError, msgspec.ValidationError, IndexError, TypeError, UnicodeError) as error:
-        raise Unanswered("rubbish_answer", f"not a chat completion: {describe(error)}", again=True) from error
-    check_request(completion.id, mark, request_id)
-    if not message.content.strip() and not message.tool_calls:
-        cut = choice.finish_reason == "length"  # all of it went into reasoning: another try would end there too
-        raise Unanswered("empty_answer", f"an empty answer (finish reason {choice.finish_reason})", again=not cut)
-    usage = completion.usage or _Usage()
-    if not 0 <= usage.completion_tokens <= sampling.max_tokens:
-        said = f"{usage.completion_tokens} tokens where {sampling.max_tokens} were the most"
-        raise Unanswered("rubbish_answer", said, again=True)
-    return Turn(
-        message, choice.finish_reason or "unknown", usage.prompt_tokens, usage.completion_tokens, completion.model
-    )
-
-
-def check_request(found: str, mark: str, request_id: str) -> None:
-    """Raise where an answer carries the id of another request of this worker: it is another prompt's answer."""
-    if mark in found and not found.endswith(request_id):
-        raise Unanswered("rubbish_answer", f"the answer to request {found}, not to {request_id}", again=True)
+        return round(sum(float(line.rpartition(b" ")[2]) for line in lines)) if lines else None
+    except (ValueError, OverflowError):  # no number, or none that can be
+        return None

@@ -6,15 +6,20 @@ from collections.abc import Mapping
 import aiohttp
 
 from engine.regen.records import FailureKind
+from state.outside_text import plain_line
 
 LARGEST_ANSWER = 64 * 2**20
 ANSWER_BASE_BYTES, BYTES_A_TOKEN = 2**20, 256
 """No token of a vocabulary is longer than 256 bytes as JSON: an answer beyond both is not what was asked for."""
 CONNECT_S = 10.0
+LONGEST_MESSAGE = 2000
 
 
 class ServerDown(Exception):
     """Nobody listens, or the server says that it is not ready. It is worth waiting for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(plain_line(message, LONGEST_MESSAGE))
 
 
 class Overloaded(ServerDown):
@@ -29,7 +34,7 @@ class Unanswered(Exception):
     """This request has failed. `again` says whether another try may help."""
 
     def __init__(self, kind: FailureKind, message: str, *, again: bool, wait_s: float | None = None) -> None:
-        super().__init__(message)
+        super().__init__(plain_line(message, LONGEST_MESSAGE))
         self.kind: FailureKind = kind
         self.again = again
         self.wait_s = wait_s
@@ -70,7 +75,7 @@ class Wire:
         try:
             async with asyncio.timeout(limit_s):
                 status, headers, body = await self._send("POST", path, content, most_bytes)
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             raise self._failed(error, limit_s) from error
         if status != 200:
             raise refused(status, headers, body)

@@ -14,10 +14,11 @@ from aiohttp import web
 import engine.regen.answering
 import engine.regen.member
 import engine.regen.wire
+from engine.regen.answering import Ask
 from engine.regen.export import export_run
 from engine.regen.plan import PlanError, lock_run
-from engine.regen.records import Plan
-from engine.regen.run import Run
+from engine.regen.records import Plan, Sample
+from engine.regen.run import MOST_STUMBLES, Run
 from engine.regen.store import Store
 from engine.regen.verify import verify_run
 from engine.regen.wire import Wire
@@ -42,6 +43,22 @@ def answers(status: int, body: bytes = b"", **headers: str) -> Fault:
 def completes(content: object, model: str = "scripted", finish_reason: str = "stop") -> Fault:
     async def fault(request: web.Request) -> web.Response:
         return web.json_response(completion(content, model, finish_reason))
+
+    return fault
+
+
+def says(**more: object) -> Fault:
+    async def fault(request: web.Request) -> web.Response:
+        found = completion("words")
+        found["choices"][0]["message"] |= more
+        return web.json_response(found)
+
+    return fault
+
+
+def counts(tokens: int) -> Fault:
+    async def fault(request: web.Request) -> web.Response:
+        return web.json_response(completion("words") | {"usage": {"prompt_tokens": tokens, "completion_tokens": 1}})
 
     return fault
 
@@ -196,6 +213,13 @@ PASSING = {
     "no choices": answers(200, b'{"choices": []}'),
     "lone surrogate": answers(200, b'{"choices": [{"message": {"content": "\\ud800"}}]}'),
     "no text": completes(["a list"]),
+    "only NULs": completes("\0\0 \0"),
+    "given up": completes("half an ans", finish_reason="abort"),
+    "nested without end": answers(200, b'{"choices": [{"message": {"tool_calls": ' + b"[" * 100_000),
+    "reasoning that is no text": says(reasoning_content=5),
+    "calls that are none": says(tool_calls="x"),
+    "more tokens than can be": counts(10**30),
+    "fewer tokens than none": counts(-5),
     "another model": completes("stranger", model="other"),
 }
 
@@ -207,6 +231,31 @@ async def test_a_passing_fault_is_tried_again(fault: str, tmp_path: Path, server
     run = await work(folder, plan)
     assert (run.progress.done, run.progress.failed) == (2, {})
     assert server.asked["shaky"] == 2
+
+
+class Stumbling(Run):
+    """A run whose own code has an error that certain prompts bring out."""
+
+    def _ask(self, number: int, sample: Sample) -> Ask:
+        if sample.users[0].startswith("odd"):
+            raise KeyError(f"{sample.users[0]}\x1b[2J")
+        return super()._ask(number, sample)
+
+
+async def test_an_error_of_the_program_costs_one_sample(tmp_path: Path, server: ScriptedServer) -> None:
+    folder, plan = make_run(tmp_path, server.url, ["good", "odd", "fine"])
+    run = Stumbling(folder, plan)
+    await asyncio.wait_for(run.work(asyncio.Event()), 60)
+    assert (run.progress.done, run.progress.failed) == (2, {"program_error": 1})
+    store = Store(folder, read_only=True)
+    assert "KeyError" in store.failures()[0][3] and "\x1b" not in store.failures()[0][3]
+    store.close()
+
+
+async def test_a_program_that_always_errs_ends_the_pass(tmp_path: Path, server: ScriptedServer) -> None:
+    folder, plan = make_run(tmp_path, server.url, [f"odd {number}" for number in range(MOST_STUMBLES + 5)])
+    with pytest.raises(KeyError):
+        await asyncio.wait_for(Stumbling(folder, plan).work(asyncio.Event()), 60)
 
 
 async def test_the_answer_to_another_prompt_is_not_stored(tmp_path: Path, server: ScriptedServer) -> None:

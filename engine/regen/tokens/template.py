@@ -58,7 +58,7 @@ class ChatTemplate:
             return self._template.render(
                 messages=plain, tools=tools, documents=None, add_generation_prompt=answer_follows, **self._tokens
             )
-        except (TemplateError, TypeError, ValueError, RecursionError) as error:
+        except Exception as error:  # a template is a program from outside, which may raise anything
             raise TemplateRefused(f"the chat template refuses the conversation: {error}") from error
 
 
