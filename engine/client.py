@@ -21,7 +21,7 @@ from state.outside_text import plain_line
 from state.records.commands import Command
 from state.records.engine import Engine
 
-START_LIMIT_S = 15.0
+START_LIMIT_S = 30.0
 LOOK_S = 0.005
 ENGINE_LOOK_S = 0.25
 """How often one who waits for an answer makes sure that there is an engine to give it."""
