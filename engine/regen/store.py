@@ -118,23 +118,30 @@ class Store:
             tallies.append(SourceTally(extent, done, int(tokens), squares, failed))
         return tallies
 
+    def size(self) -> tuple[int, int, int]:
+        """Samples, rejected records, and outcomes; at once, however many there are."""
+        one = self.database.execute(
+            "SELECT (SELECT count(*) FROM sample), (SELECT count(*) FROM rejection), (SELECT count(*) FROM outcome)"
+        )
+        return tuple(one.fetchone())
+
     def tally(self) -> Tally:
         """Counts of everything."""
-        one = self.database.execute
-        kinds = dict(one("SELECT kind, count(*) FROM outcome GROUP BY kind").fetchall())
-        done = kinds.pop("done", 0)
-        tokens = one(
-            "SELECT total(completion_tokens), total(prompt_tokens) FROM outcome WHERE kind = 'done'"
-        ).fetchone()
-        cut = one("SELECT count(*) FROM outcome WHERE kind = 'done' AND finish_reasons LIKE '%length%'").fetchone()[0]
+        total, rejected, _ = self.size()
+        rows = self.database.execute(
+            """SELECT kind, count(*), sum(finish_reasons LIKE '%length%'), total(prompt_tokens),
+            total(completion_tokens) FROM outcome GROUP BY kind"""
+        )
+        kinds = {row[0]: row[1:] for row in rows}
+        done, cut, prompt_tokens, completion_tokens = kinds.pop("done", (0, 0, 0, 0))
         return Tally(
-            total=one("SELECT count(*) FROM sample").fetchone()[0],
-            rejected=one("SELECT count(*) FROM rejection").fetchone()[0],
+            total=total,
+            rejected=rejected,
             done=done,
             cut_by_length=cut,
-            prompt_tokens=int(tokens[1]),
-            completion_tokens=int(tokens[0]),
-            failed=kinds,
+            prompt_tokens=int(prompt_tokens),
+            completion_tokens=int(completion_tokens),
+            failed={kind: counts[0] for kind, counts in kinds.items()},
         )
 
     def answers(self) -> Iterator[Stored]:

@@ -75,11 +75,11 @@ def _take_in(folder: Path, plan: Plan, reporter: Reporter) -> None:
     try:
         reporter.tell(Report(message="reading the inputs"))
         take_in_inputs(plan, store)
-        tally = store.tally()
-        reporter.tell(Report(total=tally.total, rejected=tally.rejected))
-        if tally.total == 0 and plan.shard is None:
+        samples, rejected, outcomes = store.size()
+        reporter.tell(Report(total=samples, rejected=rejected))
+        if samples == 0 and plan.shard is None:
             raise PlanError("the inputs hold no usable sample", f"see why: alula regen status {plan.name}")
-        log.info("%d samples, %d records rejected, %d done before", tally.total, tally.rejected, tally.done)
+        log.info("%d samples, %d records rejected, %d have an outcome", samples, rejected, outcomes)
     finally:
         store.close()
 

@@ -1,4 +1,4 @@
-"""CPU of a regeneration's client side for each sample, beside plain httpx, and how long a resume takes."""
+"""CPU of a regeneration's client side for each sample and its memory, beside plain httpx and aiohttp."""
 
 import asyncio
 import multiprocessing
@@ -6,7 +6,6 @@ import multiprocessing.connection
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,8 +17,6 @@ import aiohttp
 import httpx
 from aiohttp import web
 
-from engine.regen.order import spread_order
-from engine.regen.progress import Progress
 from engine.regen.records import Answer, Message
 from engine.regen.run import Run
 from engine.regen.store import Store
@@ -28,7 +25,6 @@ from tests.benchmarks.results import Result
 from tests.regen.conftest import completion, make_run
 
 IN_FLIGHT, SAMPLES, PLAIN_SAMPLES = 512, 8000, 1500
-STORED, PENDING = 1_000_000, 10_000
 MEMORY_SAMPLES, MEMORY_ASKED = (10_000, 100_000, 1_000_000), 5_000
 _WORDS = random.Random(1)
 ANSWER = " ".join("".join(_WORDS.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(660))
@@ -53,10 +49,6 @@ def run(report: Callable[[str], None]) -> Iterator[Result]:
     finally:
         server.kill()
         server.join()
-    report(f"storing {STORED} samples")
-    with tempfile.TemporaryDirectory() as folder:
-        yield Result("resume", f"of {STORED:,}", _resume(Path(folder)), "s", 5)
-    yield Result("this process", "most memory", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "MiB")
 
 
 def _serve(pipe: multiprocessing.connection.Connection) -> None:
@@ -143,27 +135,3 @@ def _stored(number: int) -> Answer:
         completion_tokens=7,
         seconds=0.3,
     )
-
-
-def _resume(folder: Path) -> float:
-    store = Store(folder)
-    store.database.execute("BEGIN")
-    numbers = range(1, STORED + 1)
-    store.database.executemany(
-        "INSERT INTO sample (id, source, line, body) VALUES (?, 'x', 1, ?)",
-        ((f"p{n}", f'{{"id":"p{n}","users":["question {n}"]}}') for n in numbers),
-    )
-    store.database.executemany(
-        "INSERT INTO outcome VALUES (?, 'done', '', 1, 'stop', 3, 7, 0.1)", ((n,) for n in numbers[:-PENDING])
-    )
-    store.database.execute("COMMIT")
-    store.close()
-    began = time.monotonic()
-    store = Store(folder)
-    Progress(store.source_tallies(), IN_FLIGHT, 4096)
-    marks = store.marks()
-    numbers = [number for number in spread_order(len(marks) - 1) if not marks[number]]
-    assert len(store.samples(numbers[:IN_FLIGHT])) == IN_FLIGHT
-    took_s = time.monotonic() - began
-    store.close()
-    return took_s
