@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test checks lint types imports tests clusters train-tests benchmarks clean
+.PHONY: demo test checks lint types imports tests clusters coverage train-tests benchmarks clean
 
 demo: .venv/installed
 	$(BIN)/alula demo
@@ -31,6 +31,14 @@ tests: .venv/installed-dev
 clusters:
 	PYTHON=$(PYTHON) tests/clusters/install
 
+# Lines of engine and state that the tests run, in children as well. It takes twice the time of the tests.
+coverage: .venv/installed-dev
+	$(BIN)/coverage erase
+	-$(BIN)/coverage run -m pytest --timeout 600 -n auto --dist loadgroup
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report --include='engine/*' --sort cover --skip-covered
+	$(BIN)/coverage report --include='state/*' --sort cover --skip-covered
+
 benchmarks: .venv/installed-dev
 	$(BIN)/python -m tests.benchmarks
 
@@ -50,4 +58,4 @@ train-tests: .venv/installed-dev
 	touch $@ .venv/installed
 
 clean:
-	rm -rf .venv .venv-ray build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-ray build *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage*
