@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from state import rows
 from state.records.host import DiskSample, HostSample
-from state.rollups import Series, table_for
+from state.rollups import Series
 
 SERIES = Series(
     table="host_sample",
@@ -23,13 +23,6 @@ SERIES = Series(
 def latest_host_sample(connection: sqlite3.Connection) -> HostSample | None:
     """The newest sample; `None` before the watcher has looked."""
     return rows.read_one(connection, HostSample, "SELECT * FROM host_sample ORDER BY taken_at DESC LIMIT 1")
-
-
-def host_history(connection: sqlite3.Connection, since: float, until: float, now: float) -> list[HostSample]:
-    """Samples in time order, from the finest table that reaches back to `since`."""
-    table = table_for("host_sample", now - since)
-    sql = f"SELECT * FROM {table} WHERE taken_at >= ? AND taken_at <= ? ORDER BY taken_at"
-    return rows.read(connection, HostSample, sql, (since, until))
 
 
 def read_disks(connection: sqlite3.Connection) -> list[DiskSample]:

@@ -8,9 +8,6 @@ from widgets.line import aligned
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
-FIGURE_CELLS = 6
-"""Room for ` 100 %` behind the bar."""
-
 
 def bar(
     value_percent: float | None, width: int, style: str = "", figure: str | None = None, *, whole_cells: bool = False

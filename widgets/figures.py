@@ -175,11 +175,6 @@ def percent_column(value: float | None) -> str:
     return right_column(percent(value), 5)
 
 
-def binary_bytes_column(value: float | None) -> str:
-    """Bytes in eight cells: `61.2 GiB`."""
-    return right_column(binary_bytes(value), 8)
-
-
 def watts_column(value: float | None) -> str:
     """Power in six cells: `1000 W`, ` 455 W`."""
     return right_column(watts(value), 6)
@@ -188,11 +183,6 @@ def watts_column(value: float | None) -> str:
 def celsius_column(value: float | None) -> str:
     """Temperature in six cells: `100 °C`, ` 67 °C`."""
     return right_column(celsius(value), 6)
-
-
-def duration_column(seconds: float | None) -> str:
-    """A duration in eleven cells: `23 h 59 min`, `   1 d 04 h`."""
-    return right_column(duration(seconds), 11)
 
 
 def _scaled(value: float, step: int, units: tuple[str, ...]) -> tuple[float, str]:

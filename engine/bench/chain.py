@@ -55,15 +55,6 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
     """Accept rates at some positions were never measured."""
 
 
-def marginal_rates(histogram: Sequence[int]) -> tuple[float, ...]:
-    """Share of rounds in which at least k drafted tokens stood, for k from 1; `histogram[k]` counts rounds with exactly
-    k (sglang 0.5.23, `spec_correct_drafts_histogram`). Empty where there was no round."""
-    rounds = sum(histogram)
-    if rounds <= 0:
-        return ()
-    return tuple(sum(histogram[place:]) / rounds for place in range(1, len(histogram)))
-
-
 def conditional_rates(marginal: Sequence[float]) -> tuple[float | None, ...]:
     """Chance that position k stands, given that all before it stood; `None` where none ever did."""
     before = (1.0, *marginal)[: len(marginal)]

@@ -91,11 +91,6 @@ def verdict(found: Economics) -> str:
     return f"pays from accept length {cost:.2f} on; {-missing:.2f} over"
 
 
-def accept_length_for(wanted_tokens_per_s: float, found: Economics) -> float:
-    """The accept length that would give a wanted speed, at the same cost of a round."""
-    return found.round_cost.value * wanted_tokens_per_s / found.baseline_tokens_per_s
-
-
 class Savings(msgspec.Struct, frozen=True, kw_only=True):
     """What a day's tokens cost with and without speculation. Negative savings are losses."""
 

@@ -1,7 +1,6 @@
 """Percentiles and bootstrap intervals."""
 
 from array import array
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -92,12 +91,6 @@ def share_estimates(histograms: Any) -> tuple[Estimate, ...]:
         for position in range(1, table.shape[1])
         if (estimate := ratio_estimate(at_least[:, position], rounds)) is not None
     )
-
-
-def bootstrap(compute: Callable[[Any], Any], count: int, value: float) -> Estimate:
-    """An interval for any figure. `compute` gets a matrix of weights, a row for each resampling of `count` units, and
-    gives a figure for each row."""
-    return _interval(value, compute(_weights(count)))
 
 
 def _interval(value: float, resampled: Any) -> Estimate:

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bench.chain import ChainPoint, accept_length, conditional_rates, cost_model, expectations, marginal_rates
-from engine.bench.economics import Estimate, accept_length_for, economics, savings, verdict
+from engine.bench.chain import ChainPoint, accept_length, conditional_rates, cost_model, expectations
+from engine.bench.economics import Estimate, economics, savings, verdict
+from engine.bench.statistics import share_estimates
 
 
 def test_the_story() -> None:
@@ -15,7 +16,6 @@ def test_the_story() -> None:
     assert verdict(found) == "needs accept length over 2.30; 0.20 short"
     assert found.speedup.value == pytest.approx(0.914, abs=1e-3)
     assert found.needed_accept_length["1.5"] == pytest.approx(3.44, abs=0.01)
-    assert accept_length_for(100, found) == pytest.approx(2.55, abs=0.01)
 
 
 def test_an_interval_of_three_per_cent_on_each_figure_makes_a_near_miss_a_tie() -> None:
@@ -50,10 +50,10 @@ def test_savings_of_a_day() -> None:
 
 def test_rates_of_a_recorded_answer_of_a_real_server() -> None:
     """SGLang 0.5.17, 51 verifications, histogram [17, 7, 9, 18]: 79 drafted tokens stood."""
-    rates = marginal_rates([17, 7, 9, 18])
-    assert rates == (34 / 51, 27 / 51, 18 / 51)
-    assert accept_length([Estimate(rate) for rate in rates], 3).value == pytest.approx(1 + 79 / 51)
-    assert conditional_rates(rates) == pytest.approx((34 / 51, 27 / 34, 18 / 27))
+    rates = share_estimates([[17, 7, 9, 18]])
+    assert [rate.value for rate in rates] == [34 / 51, 27 / 51, 18 / 51]
+    assert accept_length(rates, 3).value == pytest.approx(1 + 79 / 51)
+    assert conditional_rates([rate.value for rate in rates]) == pytest.approx((34 / 51, 27 / 34, 18 / 27))
 
 
 def test_the_card_of_a_public_draft() -> None:
@@ -85,9 +85,9 @@ def test_one_number_of_steps_leaves_a_range() -> None:
     assert two.speedup.low < two.speedup.value < two.speedup.high
 
 
-@given(st.lists(st.integers(0, 1000), max_size=12))
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=12))
 def test_marginal_rates_fall_and_stay_shares(histogram: list[int]) -> None:
-    rates = marginal_rates(histogram)
+    rates = [rate.value for rate in share_estimates([histogram])]
     assert all(0 <= rate <= 1 for rate in rates)
-    assert list(rates) == sorted(rates, reverse=True)
+    assert rates == sorted(rates, reverse=True)
     assert all(rate is None or 0 <= rate <= 1 + 1e-9 for rate in conditional_rates(rates))

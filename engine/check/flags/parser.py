@@ -14,8 +14,6 @@ from engine.check.flags.table import Flag, FlagTable
 from engine.check.flags.values import DESCRIPTIONS, convert
 from engine.check.records import Argument, FlagProblem, FlagValue
 
-NEGATIVE_NUMBER_START = "-.0123456789"
-
 
 class Parsed(msgspec.Struct, frozen=True):
     """What argparse would put in its namespace, and what it would refuse."""

@@ -30,7 +30,6 @@ class Reporter:
         self._last = 0.0
         self._started = time.monotonic()
         self._stage = ""
-        self._rows_before: int | None = None
 
     def stage(self, stage: str, **changes: Any) -> None:
         """A new stage."""

@@ -9,7 +9,7 @@ import msgspec
 
 from engine.jobs.recipes.amounts import bytes_of
 from engine.jobs.recipes.positions import Key, line_of
-from engine.jobs.recipes.records import Item, Kind, Parameter, ParameterType, Recipe, RecipeMistake
+from engine.jobs.recipes.records import Kind, Parameter, ParameterType, Recipe, RecipeMistake
 from engine.jobs.recipes.templates import TemplateMistake, items_of, names_in, uses
 from engine.jobs.recipes.values import ValueMistake, checked_default
 from state.records.jobs import RestartPolicy
@@ -177,8 +177,3 @@ def _check_amounts(recipe: Recipe) -> None:
             bytes_of(text or "0")
         except ValueError as error:
             raise _Mistake(("resources", name), str(error)) from error
-
-
-def template_names(items: tuple[Item, ...]) -> list[str]:
-    """Parameters in the order in which a template uses them, each once."""
-    return list(dict.fromkeys(name for name, _, _ in uses(items) if name not in OFFERED))

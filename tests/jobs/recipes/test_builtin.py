@@ -8,8 +8,8 @@ import pytest
 from engine.check.flags.table import flag_table
 from engine.jobs.recipes.catalogue import load_catalogue
 from engine.jobs.recipes.command import Wishes, build
-from engine.jobs.recipes.reading import template_names
 from engine.jobs.recipes.records import Recipe, Value
+from engine.jobs.recipes.templates import uses
 from engine.jobs.recipes.values import resolve
 
 RECIPES = load_catalogue(Path("/nowhere")).recipes
@@ -42,7 +42,10 @@ def test_it_is_explained(name: str) -> None:
     recipe = RECIPES[name]
     assert recipe.help and all(one.help for one in recipe.parameters.values())
     assert recipe.release or name == "command"
-    used = {*template_names(recipe.template), *re.findall(r"\{(\w+)", str((recipe.environment, recipe.working_dir)))}
+    used = {
+        *(name for name, _, _ in uses(recipe.template)),
+        *re.findall(r"\{(\w+)", str((recipe.environment, recipe.working_dir))),
+    }
     gpus = recipe.resources.gpus
     assert set(recipe.parameters) <= used | set(gpus if isinstance(gpus, tuple) else ())
 
