@@ -62,7 +62,8 @@ def start(as_json: bool, dry_run: bool, wait: bool, override: tuple[str, ...], *
 
     try:
         folder = state_folder()
-        join_running(folder, options, wait=wait and not dry_run)
+        if not dry_run:
+            join_running(folder, options, wait=wait)
         review = reviewed(folder, options, _gpu_memory(folder.database_path))
         against = standing(review.problems, override)
         if not as_json:

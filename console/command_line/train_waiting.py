@@ -20,9 +20,11 @@ LOOK_S = 1.0
 
 
 def join_running(folder: StateFolder, options: Mapping[str, Any], *, wait: bool) -> None:
-    """Where one is to wait, and the training of this name is at work already: wait for that, and end with its code."""
-    if not wait:
-        return
+    """Where the training of this name is at work already: wait for that, and end with its code.
+
+    Raises:
+        CannotPlan: It is at work, and nobody is to wait for it.
+    """
     from engine.train.specforge.plan import CannotPlan
     from engine.train.store import job_of, read_plan, training_folder
 
@@ -32,8 +34,11 @@ def join_running(folder: StateFolder, options: Mapping[str, Any], *, wait: bool)
         return
     with closing(open_database(folder.database_path)) as database:
         job = job_of(database, plan)
-    if job is not None and job.state not in ENDED:
-        sys.exit(wait_for_end(folder, job.id))
+    if job is None or job.state in ENDED:
+        return
+    if not wait:
+        raise CannotPlan(f"{plan.name} is at work as job {job.id}", "wait for it: --wait; or give another --name")
+    sys.exit(wait_for_end(folder, job.id))
 
 
 def wait_for_end(folder: StateFolder, job_id: int) -> int:

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -13,13 +14,16 @@ from console.command_line.train import train
 from engine.reference.checkpoint import shipped_draft, shipped_target
 from engine.train.benchmark import chosen, sweep, write_sweep
 from engine.train.checkpoints import find_checkpoints
-from engine.train.specforge.configuration import command, run_config
+from engine.train.specforge.configuration import command, preparation, run_config
 from engine.train.specforge.estimates import draft_parameters, hidden_state_bytes, memory
 from engine.train.specforge.plan import CannotPlan, TrainingPlan
+from engine.train.specforge.preparing import environment_of
 from engine.train.specforge.problems import Surroundings, problems, standing
-from engine.train.store import all_progress, plans, read_plan, training_folder, write_plan
+from engine.train.store import JOBS, all_progress, plans, read_plan, training_folder, write_plan
 from state.database import open_database
 from state.folder import StateFolder, make_private
+from state.jobs import add_job
+from state.records.jobs import Job
 
 DRAFT = {
     "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128_256,
@@ -63,6 +67,31 @@ def test_the_script_before_july_2026_takes_flags() -> None:
     assert command(_plan()) == ["specforge", "train", "-c", "/t/x/run.yaml"]
 
 
+def test_the_script_before_july_2026_counts_batches() -> None:
+    words = command(_plan(trainer="specforge-old", max_steps=30, accumulation=4))
+    assert words[words.index("--max-num-steps") + 1] == "120"
+
+
+def test_hidden_states_are_captured_as_each_release_asks() -> None:
+    new = preparation(_plan(), Path("/hs"))
+    assert new[new.index("--draft-model-config") + 1] == "/t/x/draft.json"
+    assert "--enable-aux-hidden-states" not in new
+    old = preparation(_plan(trainer="specforge-old"), Path("/hs"))
+    assert "--strategy" not in old and "--draft-model-config" not in old
+    assert old[old.index("--aux-hidden-states-layers") + 1] == "1,15,28"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "heads", "samples", "shared", "batch"),
+    [(4, 32, 1000, 4, 32), (6, 32, 1000, 2, 32), (3, 32, 1000, 1, 32), (2, None, 9, 2, 9), (4, 6, 9, 2, 4)],
+)
+def test_gpus_share_a_target_where_they_divide_its_heads_and_no_batch_is_larger_than_the_data(
+    gpus: int, heads: int | None, samples: int, shared: int, batch: int
+) -> None:
+    words = preparation(_plan(trainer_gpus=tuple(range(gpus)), samples=samples), Path("/hs"), heads=heads)
+    assert words[words.index("--tp-size") + 1 :] == [str(shared), "--batch-size", str(batch)]
+
+
 def test_steps_follow_from_samples_epochs_and_batch() -> None:
     assert _plan(epochs=10, batch=2, accumulation=5, trainer_gpus=(0, 1)).total_steps == 500
     assert _plan(max_steps=70).total_steps == 70
@@ -93,6 +122,10 @@ def test_memory_counts_what_is_trained_sixteenfold() -> None:
         ({}, {"gpu_memory": 8 * 10**9}, "train-memory-too-small"),
         ({}, {"context": 2048}, "train-context-too-short"),
         ({}, {"program_found": False}, "train-no-specforge"),
+        ({}, {"states_found": False}, "train-no-states"),
+        ({}, {"differs": ("epochs 10",)}, "train-resume-differs"),
+        ({"trainer": "specforge-old", "save_interval": 0}, {}, "train-no-checkpoints"),
+        ({**ONLINE, "capture_gpus": (2, 3, 4)}, {"heads": 32}, "train-capture-gpus-uneven"),
     ],
 )
 def test_what_stands_against_it_can_be_overridden_by_name(more: Any, around: Any, name: str) -> None:
@@ -193,6 +226,66 @@ def test_a_dry_run_says_all_and_writes_nothing(home: Path) -> None:
     assert said["hidden_state_bytes"] == 90 * (4 * 192 * 2 + 16)
     assert said["plan"]["tokens"] == 90 and said["started"] is None
     assert not (home / "home" / "trainings").exists()
+
+
+def _begun(home: Path, **changes: Any) -> TrainingPlan:
+    """A training that has a checkpoint."""
+    said = json.loads(_start(home, "--offline", "--max-length", "1024", "--json").stdout)["plan"]
+    plan = _plan(
+        Path(said["folder"]),
+        **{name: said[name] for name in ("name", "target", "draft", "samples", "epochs", "max_length")},
+        hidden_states=Path(said["folder"]) / "hidden-states",
+    )
+    write_plan(msgspec.structs.replace(plan, **changes))
+    (plan.output / "train-step5").mkdir(parents=True)
+    (plan.output / "train-step5" / "training_state.pt").touch()
+    return plan
+
+
+def test_going_on_writes_no_states_again_since_their_map_would_be_another(home: Path) -> None:
+    plan = _begun(home)
+    states = home / "home" / "trainings" / "train" / "hidden-states" / "rows_0-2000"
+    states.mkdir(parents=True)
+    (states / "data_0.ckpt").touch()
+    said = json.loads(_start(home, "--offline", "--max-length", "1024", "--resume", "--json").stdout)
+    assert said["preparation"] == [] and said["config"]["training"]["resume_from"].endswith("train-step5")
+    assert not {"train-no-states", "train-resume-differs"} & {one["name"] for one in said["problems"]}
+    assert plan.output.is_dir()
+
+
+def test_going_on_otherwise_than_it_was_begun_is_told(home: Path) -> None:
+    _begun(home, epochs=3, trainer_gpus=(0, 1))
+    said = json.loads(_start(home, "--offline", "--max-length", "1024", "--resume", "--json").stdout)
+    found = {one["name"]: one["message"] for one in said["problems"]}
+    assert "epochs 3; 2 GPUs" in found["train-resume-differs"]
+    assert "train-no-states" in found
+
+
+def test_an_online_training_gets_a_fresh_folder_for_its_processes(home: Path) -> None:
+    (home / "home" / "trainings" / "train" / "control").mkdir(parents=True)
+    said = json.loads(_start(home, "--capture-gpus", "1", "--max-length", "1024", "--json").stdout)
+    assert said["config"]["deployment"]["disaggregated"]["control_dir"].endswith("/train/control-2")
+
+
+def test_the_environment_of_a_checkout_goes_before_the_path(tmp_path: Path) -> None:
+    folder = tmp_path / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    for name in ("specforge", "python"):
+        (folder / name).touch()
+    assert environment_of(tmp_path) == (str(folder / "specforge"), str(folder / "python"))
+    assert Path(environment_of(None)[1]).is_absolute()
+
+
+def test_a_training_at_work_is_not_started_again(home: Path) -> None:
+    plan = _begun(home)
+    state = StateFolder(path=make_private(home / "home"))
+    with closing(open_database(state.database_path)) as database:
+        run_folder = str(plan.folder / JOBS / "1")
+        add_job(database, Job(name="train", kind="train", argv=("true",), working_dir="/", run_folder=run_folder,
+                              created_at=1.0))  # fmt: skip
+    given = ["start", "--target", str(shipped_target()), "--data", str(home / "train.jsonl"), "--resume"]
+    run = CliRunner().invoke(train, given)
+    assert run.exit_code == 2 and "train is at work as job 1" in run.stderr
 
 
 def test_a_draft_config_for_another_target_is_found(home: Path) -> None:

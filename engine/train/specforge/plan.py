@@ -6,7 +6,9 @@ from typing import Any, Literal
 import msgspec
 
 RELEASE = "SpecForge 0.2.0 (a6b6b02)"
-"""What the configuration is written for; the older script is that of 40d8fef, of July 2026."""
+"""What the configuration is written for."""
+
+OLD_RELEASE = "SpecForge before July 2026 (40d8fef)"
 
 Trainer = Literal["specforge", "specforge-old"]
 PLAN_FILE, CONFIG_FILE, OUTPUT = "training.json", "run.yaml", "output"
@@ -59,12 +61,19 @@ class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     capture_port: int = 30000
     memory_fraction: float = 0.75
     """Of a capture GPU's memory, for SGLang."""
+    control: str = "control"
+    """Folder of an online training's processes: SpecForge refuses one that is there already."""
     resume_from: Path | None = None
 
     @property
     def offline(self) -> bool:
         """The states are on disk."""
         return self.hidden_states is not None
+
+    @property
+    def release(self) -> str:
+        """What it is trained by, in words."""
+        return RELEASE if self.trainer == "specforge" else OLD_RELEASE
 
     @property
     def output(self) -> Path:

@@ -38,11 +38,26 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """`specforge`, or the script of the checkout."""
     preparing: bool = False
     """Hidden states are to be written."""
+    states_found: bool = True
+    """The folder of hidden states holds some; asked where they are not to be written first."""
+    heads: int | None = None
+    """Attention heads of the target."""
+    differs: tuple[str, ...] = ()
+    """What a training that is to go on was begun with, and is not asked for now."""
 
 
 def problems(plan: TrainingPlan, around: Surroundings) -> list[Problem]:
     """All that the plan and its surroundings tell; what the checker finds in the recipe comes beside it."""
-    found = [*_of_plan(plan), *_of_disk(plan, around), *_of_memory(plan, around), *_of_context(plan, around)]
+    found = [
+        *_of_plan(plan, around),
+        *_of_states(plan, around),
+        *_of_disk(plan, around),
+        *_of_memory(plan, around),
+        *_of_context(plan, around),
+    ]
+    if around.differs:
+        text = f"it was begun otherwise ({'; '.join(around.differs)}), and SpecForge then refuses to go on"
+        found.append(_error("train-resume-differs", text, "give the options that it was begun with, or another --name"))
     if not around.program_found:
         remedy = "an environment of its own for specforge (it pins sglang 0.5.14), and --specforge CHECKOUT for scripts"
         found.append(_error("train-no-specforge", "SpecForge is not there", remedy))
@@ -74,13 +89,16 @@ def recipe(plan: TrainingPlan, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {**run_config(plan), **answers, "draft_vocab_size": plan.draft.get("draft_vocab_size")}
 
 
-def _of_plan(plan: TrainingPlan) -> list[Problem]:
+def _of_plan(plan: TrainingPlan, around: Surroundings) -> list[Problem]:
     found = []
     if not plan.offline and plan.trainer == "specforge":
         if not plan.capture_gpus:
             found.append(
                 _error("train-no-capture-gpu", "no GPU for the server that gives the states", "--capture-gpus 4,5")
             )
+        elif around.heads is not None and around.heads % len(plan.capture_gpus):
+            text = f"{len(plan.capture_gpus)} GPUs cannot share a target of {around.heads} attention heads"
+            found.append(_error("train-capture-gpus-uneven", text, "give as many --capture-gpus as divide the heads"))
         shared = sorted(set(plan.capture_gpus) & set(plan.trainer_gpus))
         if shared:
             text = f"GPUs {', '.join(map(str, shared))} are to train and to capture at once"
@@ -91,8 +109,22 @@ def _of_plan(plan: TrainingPlan) -> list[Problem]:
         if plan.resume_from is not None:
             text = "SpecForge does not resume a training whose capture server it starts itself"
             found.append(_error("train-cannot-resume", text, "train offline (--hidden-states), or start anew"))
-    if plan.save_interval == 0:
+    if plan.save_interval == 0 and plan.trainer == "specforge-old":
+        text = "the older script divides by the save interval: it would end at its first step"
+        found.append(_error("train-no-checkpoints", text, "--save-interval 1000"))
+    elif plan.save_interval == 0:
         found.append(_warning("train-no-checkpoints", "a crash loses the whole run", "--save-interval 1000"))
+    return found
+
+
+def _of_states(plan: TrainingPlan, around: Surroundings) -> list[Problem]:
+    found = []
+    if plan.offline and not around.preparing and not around.states_found:
+        text = f"{plan.hidden_states} holds no hidden states (rows_*/data_*.ckpt)"
+        found.append(_error("train-no-states", text, "write them: --offline, or name their folder"))
+    if not plan.offline and plan.trainer == "specforge-old":
+        text = "the older script holds the target on the GPUs that train: the memory estimate leaves that out"
+        found.append(_warning("train-target-beside", text, "--offline, where both do not fit"))
     return found
 
 

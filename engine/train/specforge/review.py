@@ -1,6 +1,5 @@
 """A training as it would be started: plan, estimates, checks, commands."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ from engine.train.checkpoints import find_checkpoints
 from engine.train.specforge.checking import recipe_findings
 from engine.train.specforge.configuration import command, preparation, run_config
 from engine.train.specforge.estimates import MemoryEstimate, hidden_state_bytes, memory
-from engine.train.specforge.plan import RELEASE, CannotPlan, TrainingPlan
+from engine.train.specforge.plan import CannotPlan, TrainingPlan
 from engine.train.specforge.preparing import (
     chat_template,
+    differences,
     draft_of,
+    environment_of,
     manifest_beside,
     sample_count,
     surroundings,
@@ -23,7 +24,7 @@ from engine.train.specforge.preparing import (
     trainer_of,
 )
 from engine.train.specforge.problems import Problem, Surroundings, problems
-from engine.train.store import JOBS, training_folder
+from engine.train.store import JOBS, read_plan, training_folder
 from state.folder import StateFolder
 
 MAP_FILE = Path("vocab_mapping") / "vocab_mapping.pt"
@@ -65,7 +66,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
         steps = f"{plan.total_steps:,} steps" if plan.total_steps else "steps not known"
         mode = "offline" if plan.offline else "online"
         found = [
-            f"{plan.name}: {plan.samples:,} conversations, {steps}, {mode}, {RELEASE}",
+            f"{plan.name}: {plan.samples:,} conversations, {steps}, {mode}, {plan.release}",
             f"GPU memory  about {memory.total / 1e9:.1f} GB: draft and optimizer {memory.draft / 1e9:.1f}, target's "
             f"tables {memory.frozen / 1e9:.1f}, teacher {memory.teacher / 1e9:.1f}, depths {memory.unrolled / 1e9:.1f}",
         ]
@@ -83,15 +84,16 @@ def reviewed(state: StateFolder, options: Mapping[str, Any], gpu_memory: int | N
     config = target_config(options["target"])
     manifest = manifest_beside(options["data"])
     plan, preparing = _plan(state, options, config, manifest)
-    around = surroundings(plan, config, gpu_memory, preparing)
-    python = sys.executable if plan.checkout is None else "python"
+    around = surroundings(plan, config, gpu_memory, preparing, _differences(plan))
+    program, python = environment_of(plan.checkout)
+    heads = config.get("num_attention_heads")
     return Review(
         plan=plan,
         problems=(*problems(plan, around), *recipe_findings(plan, manifest)),
         around=around,
         memory=memory(plan.draft, plan.batch * plan.max_length, plan.ttt_length),
-        preparation=tuple(preparation(plan, preparing, python)) if preparing else (),
-        command=tuple(command(plan, python)),
+        preparation=tuple(preparation(plan, preparing, python, heads)) if preparing else (),
+        command=tuple(command(plan, program or "specforge", python)),
     )
 
 
@@ -131,7 +133,8 @@ def _plan(
         draft=draft_of(options["target"], options["draft_config"], options["draft_vocab_size"]),
         data=data,
         hidden_states=states,
-        vocabulary_map=mapped.absolute() if mapped else states / MAP_FILE if states is not None else None,
+        vocabulary_map=mapped.absolute() if mapped else _map_of(states, options["offline"]),
+        control=_fresh_control(folder),
         samples=samples,
         tokens=token_count(manifest, samples, options["max_length"]),
         chat_template=options["chat_template"] or chat_template(config),
@@ -145,7 +148,32 @@ def _plan(
             )
         },
     )
-    return _resumed(plan, options["resume"]), states if options["offline"] else None
+    whole = _resumed(plan, options["resume"])
+    if whole.resume_from is not None:
+        # Its states are there; to write them again would touch the vocabulary map, and SpecForge compares its time.
+        return whole, None
+    return whole, states if options["offline"] else None
+
+
+def _differences(plan: TrainingPlan) -> tuple[str, ...]:
+    if plan.resume_from is None:
+        return ()
+    try:
+        return differences(read_plan(plan.folder), plan)
+    except CannotPlan:
+        return ()
+
+
+def _fresh_control(folder: Path) -> str:
+    names = ("control", *(f"control-{number}" for number in range(2, 1000)))
+    return next(name for name in names if not (folder / name).exists())
+
+
+def _map_of(states: Path | None, preparing: bool) -> Path | None:
+    """The one that is written with the states; where there is none, SpecForge counts it from them itself."""
+    if states is None or not (preparing or (states / MAP_FILE).is_file()):
+        return None
+    return states / MAP_FILE
 
 
 def _place(target: str) -> str:
