@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from console.command_line.live_view import View, table
+from console.command_line.regen_silence import silence_lines
 from state.fleets import read_whole, with_fleets
 from state.jobs import read_job
 from state.outside_text import plain_line
@@ -40,7 +41,8 @@ def look_at(database: sqlite3.Connection, name: str | None) -> View:
         what = f"there is no run {plain_line(name, 80)}" if name else "there is no run yet"
         return View([what, "see them: alula regen list"], {"error": what}, exit_code=2)
     run, progress, detail = row.run, row.progress, row.detail
-    lines = [*_lines(run, progress), *(_detail_lines(run, detail) if detail else [])]
+    lines = [*_lines(run, progress), *silence_lines(run, progress, time.time())]
+    lines += _detail_lines(run, detail) if detail else []
     shards = [_shard(database, one) for one in find_regenerations(database, run.name)] if run.id < 0 else []
     lines += [f"  shard     {words}" for words, _ in shards]
     if progress is None:

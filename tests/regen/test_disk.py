@@ -3,12 +3,15 @@
 import asyncio
 import itertools
 import os
+import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import engine.regen.run
+from console.command_line.regen_silence import silence_lines
 from engine.regen.export import export_run
 from engine.regen.guard import read_known
 from engine.regen.records import Answer, Message, Plan
@@ -156,6 +159,24 @@ def test_a_damaged_answer_is_never_exported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="damaged"):
         export_run(folder, plan)
     assert [path.name for path in folder.iterdir() if "conversations" in path.name] == []
+
+
+def test_a_silent_worker_is_told_with_what_may_keep_it(tmp_path: Path) -> None:
+    run = Regeneration(
+        name="r", run_folder=str(tmp_path), job_id=7, inputs=(), server_url="u", concurrency=1, total=9, created_at=0.0
+    )
+    progress = _progress(1, 1000.0, 1)
+    assert silence_lines(run, progress, 1003.0) == []
+    assert silence_lines(msgspec.structs.replace(run, state="paused"), progress, 1100.0) == []
+    assert "alula jobs show 7" in silence_lines(run, progress, 1100.0)[0]
+    away = msgspec.structs.replace(run, run_folder=str(tmp_path / "away"))
+    assert "cannot be reached" in silence_lines(away, progress, 1100.0)[0]
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path], check=False).returncode:
+        pytest.skip("a small disk needs the right to mount one")
+    try:
+        assert "answers wait in memory" in silence_lines(run, progress, 1100.0)[0]
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=False)
 
 
 def _progress(run_id: int, taken_at: float, done: int) -> RegenerationProgress:
