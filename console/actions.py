@@ -80,6 +80,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("x", "x", "stop_campaign", "Stop", "Stop the campaign (asks)", "campaign"),
     Action("r", "r", "resume_campaign", "Go on", "Go on to the end", "campaign"),
     Action("n", "n", "one_step", "Next step", "Do the next step, and stop behind it", "campaign"),
+    Action("o", "o", "choose_campaign", "Start file", "Choose a campaign's file and start it (asks)", "campaign"),
     Action("d", "d", "write_document", "Document", "Write train_plan_vN.md", "campaign"),
     Action("enter", "Enter", "open", "Open", "Open the work of the step", "campaign"),
     Action("v", "v", "other_campaign", "Others", "Show the next campaign", "campaign", False),

@@ -9,7 +9,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
 
-from console.actions import bindings
+from console.actions import ACTIONS, bindings
 from console.feed.reader import Feed
 from console.screens.frame import FrameScreen
 from console.screens.table import SCREENS, screen_class
@@ -176,8 +176,10 @@ class Console(App[None]):
 
     def get_system_commands(self, screen: Any) -> Any:
         """Commands of the palette: every screen, and every action that works here."""
+        meanings = {action.action: f"Key {action.shown}. {action.meaning}" for action in ACTIONS}
         for name, (title, _) in SCREENS.items():
-            yield self._command(f"Go to {title}", f"Screen {title}", lambda name=name: self.action_show(name))
+            meaning = meanings[f"show('{name}')"]
+            yield self._command(f"Go to {title}", meaning, lambda name=name: self.action_show(name))
         if isinstance(screen, FrameScreen):
             for label, meaning, call in screen.commands():
                 yield self._command(label, meaning, call)

@@ -1,5 +1,6 @@
 """A line chart with axes, for an opened view. A drawing costs some 13 ms, so there is one in five seconds at most."""
 
+import math
 import time
 from typing import Any, Literal
 
@@ -14,6 +15,10 @@ REDRAW_S = 5.0
 
 _TICKS = 6
 _DAY_S = 86_400
+_FRAME_LINES = 5
+"""Title, frame and axis of a chart."""
+_SIGNS = ("*", "+", "o", "x")
+"""Of several lines, where colours cannot tell them apart."""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -58,15 +63,31 @@ class Chart(PlotextPlot):
         plot.clear_data()
         plot.title(plain_line(record.title) or None)
         plot.ylabel(plain_line(record.unit) or None)
-        marker = "*" if ascii_only() else "braille"
-        for series in record.series:
-            label = plain_line(series.name) if len(record.series) > 1 else None
+        several = len(record.series) > 1
+        for place, series in enumerate(record.series):
+            label = plain_line(series.name) if several else None
+            marker = self._marker(place, several=several)
             for index, run in enumerate(unbroken(series.points)):
                 plot.plot(*zip(*run, strict=True), marker=marker, label=label if index == 0 else None)
-        times = [at for series in record.series for at, value in series.points if value is not None]
-        if times:
-            axis = ticks if record.along == "time" else number_ticks
-            plot.xticks(*axis(min(times), max(times)))
+        known = [(at, value) for series in record.series for at, value in series.points if value is not None]
+        if known:
+            self._scale(record, [at for at, _ in known], [value for _, value in known])
+
+    def _marker(self, place: int, *, several: bool) -> str:
+        if ascii_only() or (several and self.app.no_color):
+            return _SIGNS[place % len(_SIGNS)]
+        return "braille"
+
+    def _scale(self, record: ChartRecord, along: list[float], values: list[float]) -> None:
+        """Round figures at both axes, and room above the lines for their names."""
+        plot: Any = self.plt
+        axis = ticks if record.along == "time" else number_ticks
+        plot.xticks(*axis(min(along), max(along)))
+        low, high, rows = min(values), max(values), max(1, self.size.height - _FRAME_LINES)
+        plot.yticks(*value_ticks(low, high, min(_TICKS, 1 + rows // 2)))
+        names = len(record.series) if len(record.series) > 1 else 0
+        if low < high and rows > 3 * names:
+            plot.ylim(low, high + (high - low) * names / (rows - names))
 
 
 def unbroken(points: tuple[tuple[float, float | None], ...]) -> list[list[tuple[float, float]]]:
@@ -86,6 +107,20 @@ def ticks(start: float, end: float) -> tuple[list[float], list[str]]:
     form = "%d %b %H:%M" if span >= _DAY_S else "%H:%M:%S" if span < 600 else "%H:%M"
     places = [start + span * step / (_TICKS - 1) for step in range(_TICKS)] if span > 0 else [start]
     return places, [time.strftime(form, time.localtime(place)) for place in places]
+
+
+def value_ticks(low: float, high: float, most: int = _TICKS) -> tuple[list[float], list[str]]:
+    """Round figures between two values, at most so many, and as they are written; of one value that value."""
+    if not low < high:
+        return [low], [f"{low:,.6g}"]
+    rough = (high - low) / max(1, most - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * (1 - 1e-9))
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    places = [step * place for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    if not places:
+        return [low, high], [f"{low:,.6g}", f"{high:,.6g}"]
+    return places, [f"{place:,.{decimals}f}" for place in places]
 
 
 def number_ticks(start: float, end: float) -> tuple[list[float], list[str]]:

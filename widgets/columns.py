@@ -27,6 +27,8 @@ class Column(Generic[Record]):
     """What it is sorted by; `None` values come last in both directions. Without a key it cannot be sorted by."""
     grows: bool = False
     """Takes a share of the width that is left over."""
+    if_any: bool = False
+    """Left out while no row has anything in it."""
 
 
 def fit(columns: Sequence[Column[Any]], width: int) -> list[tuple[int, int]]:

@@ -6,6 +6,8 @@ from widgets.line import Line
 from widgets.pane import Pane
 
 Keys = tuple[tuple[str, str], ...]
+GAP = "   "
+NEVER_LEFT_OUT = ("Esc", "?")
 
 
 class KeyFooter(Pane[tuple[Keys, str]]):
@@ -20,10 +22,19 @@ class KeyFooter(Pane[tuple[Keys, str]]):
         keys, message = self.record
         if message:
             return [Content.assemble((f" {message}", "bold $warning"))]
-        drawn = Content(" ")
-        for key, label in keys:
-            piece = Content.assemble((key, "bold $accent"), f" {label}   ")
-            if drawn.cell_length + len(key) + len(label) + 1 > width:
-                break
-            drawn += piece
-        return [drawn]
+        fitting = fit_keys(keys, width - 2)
+        pieces = [Content.assemble((key, "bold $accent"), f" {label}") for key, label in fitting]
+        return [Content(" ") + Content(GAP).join(pieces)]
+
+
+def fit_keys(keys: Keys, width: int) -> Keys:
+    """As many as have room, in their order; the way back and the help, which has all of them, go last."""
+    first = [key for key in keys if key[0] in NEVER_LEFT_OUT]
+    kept: list[tuple[str, str]] = []
+    left = width
+    for key in (*first, *(key for key in keys if key not in first)):
+        left -= len(key[0]) + 1 + len(key[1]) + (len(GAP) if kept else 0)
+        if left < 0:
+            break
+        kept.append(key)
+    return tuple(key for key in keys if key in kept)

@@ -69,6 +69,7 @@ class KeyHelp(ModalScreen[None]):
         """One text that scrolls where it is too long."""
         frame = VerticalScroll()
         frame.border_title = Content(self._heading)
+        frame.border_subtitle = Content("Esc: back")
         with frame:
             yield Static(help_lines(self._groups, min(108, self.app.size.width - 6)))
 

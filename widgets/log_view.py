@@ -108,7 +108,7 @@ def title(heading: str, page: LogPage, wrapping: bool) -> str:
     if page.filter:
         words.append(f"only {plain_line(page.filter, 30)!r}: {figures.count(page.kept)} lines")
     elif page.line is not None and page.lines is not None:
-        words.append(f"line {figures.count(page.line)} of {figures.count(page.lines)}")
+        words.append(f"line {figures.count(page.line)} of {figures.count(page.lines)}" if page.lines else "empty")
     if page.size_bytes:
         words.append(f"{figures.binary_bytes(page.size_bytes)}, {page.share * 100:.0f} %")
     words += ["follows"] if page.following else []

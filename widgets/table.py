@@ -1,6 +1,7 @@
 """A table of records: any number of rows, a cursor that stays on its record, sorting, a filter, narrow screens."""
 
 from collections.abc import Callable, Hashable, Sequence
+from textwrap import wrap
 from typing import Any, ClassVar, TypeVar
 
 from textual import events
@@ -8,14 +9,18 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.style import Style
 
+from state.outside_text import plain_line
 from widgets.columns import Column
-from widgets.line import Line, parsed
+from widgets.figures import ABSENT
+from widgets.line import Line, parsed, plain
 from widgets.pane import Pane
 from widgets.row_drawer import RowDrawer, searchable
 from widgets.row_order import ordered, parse_filter
 from widgets.scrolling import scrolled, thumb_range
 
 Record = TypeVar("Record")
+
+BLANK = ("", ABSENT)
 
 
 class Table(Pane[Sequence[Record]]):
@@ -34,7 +39,7 @@ class Table(Pane[Sequence[Record]]):
         Binding("end,G", "move_to(-1)", "Last", show=False),
         Binding("enter", "open", "Open", show=False),
         Binding("s", "sort", "Sort", show=False),
-        Binding("S,o", "reverse", "Reverse", show=False),
+        Binding("S", "reverse", "Reverse", show=False),
     ]
 
     class RecordMessage(Message):
@@ -94,7 +99,8 @@ class Table(Pane[Sequence[Record]]):
         """Rows after filter and sorting."""
         self._top = 0
         self._drawer: RowDrawer[Record] | None = None
-        self._drawn_with: tuple[int, Style, str] | None = None
+        self._drawn_with: tuple[int, Style, str, Sequence[Column[Record]]] | None = None
+        self._in_use: tuple[Column[Record], ...] = self.columns
         self._texts: dict[Hashable, tuple[Record, str]] = {}
         self._highlighted: Record | None = None
 
@@ -129,13 +135,19 @@ class Table(Pane[Sequence[Record]]):
                 return True
         return False
 
+    def empty_text(self) -> str:
+        """Why there is no row, and what to do."""
+        hidden = len(self.record or ())
+        return f"No row matches {self.filter_text!r} ({hidden} hidden)." if hidden else self.empty
+
     def lines(self, width: int, height: int) -> Sequence[Line]:
         """The header and the rows in sight."""
         drawer = self._drawer_for(width)
         header = drawer.header(self.sorted_by, descending=self.reversed, style=self.HEADER_STYLE)
         page = max(1, height - 1)
         if not self.rows:
-            return [header, "", f"  {self._empty_text()}"]
+            words = wrap(plain_line(self.empty_text()), max(10, width - 3))
+            return [header, *([""] if height > 1 + len(words) else []), *(f"  {line}" for line in words)]
         self._top = scrolled(self._top, self.cursor, page, len(self.rows))
         thumb = thumb_range(self._top, page, len(self.rows))
         visible = self.rows[self._top : self._top + page]
@@ -218,8 +230,14 @@ class Table(Pane[Sequence[Record]]):
         elif self.reversed:
             rows.reverse()
         self.rows = rows
+        self._in_use = tuple(column for column in self.columns if self._is_in_use(column))
         self.cursor = self._place_of(kept)
         self._redraw_and_tell()
+
+    def _is_in_use(self, column: Column[Record]) -> bool:
+        if not column.if_any or column is self.sorted_by or not self.rows:
+            return True
+        return any(plain(column.cell(row)) not in BLANK for row in self.rows)
 
     def _place_of(self, key: Hashable) -> int:
         at_most = min(self.cursor, max(0, len(self.rows) - 1))
@@ -250,10 +268,10 @@ class Table(Pane[Sequence[Record]]):
         cursor = base + parsed(self._cursor_style())
         drawer = self._drawer
         # Focus updates the styles too, and changes nothing but the row under the cursor.
-        wanted = (width, base, self.app.theme)
+        wanted = (width, base, self.app.theme, self._in_use)
         if drawer is None or self._drawn_with != wanted:
             self._drawn_with = wanted
-            drawer = self._drawer = RowDrawer(self.columns, width, base, cursor)
+            drawer = self._drawer = RowDrawer(self._in_use, width, base, cursor)
         drawer.use_cursor(cursor)
         return drawer
 
@@ -261,7 +279,3 @@ class Table(Pane[Sequence[Record]]):
         if self.app.no_color:
             return "reverse" if self.has_focus else "bold underline"
         return self.CURSOR_STYLE if self.has_focus else self.RESTING_CURSOR_STYLE
-
-    def _empty_text(self) -> str:
-        hidden = len(self.record or ())
-        return f"No row matches {self.filter_text!r} ({hidden} hidden)." if hidden else self.empty

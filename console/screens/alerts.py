@@ -38,7 +38,7 @@ class AlertsScreen(ListingScreen):
 
     def action_acknowledge(self) -> None:
         """Say that it was seen."""
-        alert = self.table.selected
+        alert = self.chosen()
         if alert is None or alert.cleared_at is not None or alert.acknowledged_at is not None:
             self.notify("only an open alert can be acknowledged", markup=False)
             return

@@ -34,12 +34,12 @@ class BenchScreen(ListingScreen):
 
     def action_stop_bench(self) -> None:
         """Stop the one under the cursor."""
-        stop_bench(self.console, self.table.selected)
+        stop_bench(self.console, self.chosen())
 
     def action_resume_bench(self) -> None:
         """Measure what it has not measured."""
-        resume_bench(self.console, self.table.selected)
+        resume_bench(self.console, self.chosen())
 
     def action_export_bench(self) -> None:
         """Write the HTML report of the one under the cursor."""
-        export_bench(self.console, self.table.selected)
+        export_bench(self.console, self.chosen())

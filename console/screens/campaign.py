@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from console.actions import bindings
-from console.screens.campaign_actions import resume_campaign, stop_campaign, write_document
+from console.screens.campaign_actions import choose_campaign, resume_campaign, stop_campaign, write_document
 from console.screens.frame import FrameScreen
 from state.outside_text import plain_line
 from state.records.campaigns import CampaignStep, CampaignView
@@ -24,7 +24,8 @@ EMPTY = (
     "A campaign takes a target from prompts to a measured speed-up by itself: it prepares the prompts, has the target "
     "answer them, trains drafts on the answers, measures each against the target alone, and foretells what more data "
     "would give. It stops where a check or a guard fails.\n\n"
-    "Write its file (docs/campaign.md shows one), then type:\n    alula campaign start campaign.toml\n"
+    "Write its file (docs/campaign.md shows one), then press o to choose it, or type:\n"
+    "    alula campaign start campaign.toml\n"
     "To see one in small, on this machine:\n    alula demo"
 )
 
@@ -108,27 +109,36 @@ class CampaignScreen(FrameScreen):
 
     def action_stop_campaign(self) -> None:
         """Stop it."""
-        if self.view is not None:
-            stop_campaign(self.console, self.view)
+        if (view := self._view_or_say()) is not None:
+            stop_campaign(self.console, view)
 
     def action_resume_campaign(self) -> None:
         """Go on."""
-        if self.view is not None:
-            resume_campaign(self.console, self.view, single_step=False)
+        if (view := self._view_or_say()) is not None:
+            resume_campaign(self.console, view, single_step=False)
 
     def action_one_step(self) -> None:
         """Run the next step, and stop behind it."""
-        if self.view is not None:
-            resume_campaign(self.console, self.view, single_step=True)
+        if (view := self._view_or_say()) is not None:
+            resume_campaign(self.console, view, single_step=True)
 
     def action_write_document(self) -> None:
         """Write the training plan."""
-        if self.view is not None:
-            write_document(self.console, self.view)
+        if (view := self._view_or_say()) is not None:
+            write_document(self.console, view)
+
+    def action_choose_campaign(self) -> None:
+        """Choose a campaign's file, and start it."""
+        choose_campaign(self.console)
 
     def action_back(self) -> None:
         """Back to the overview."""
         self.console.action_show("overview")
+
+    def _view_or_say(self) -> CampaignView | None:
+        if self.view is None:
+            self.notify("No campaign yet: press o to choose the file of one", markup=False)
+        return self.view
 
     def _draw(self) -> None:
         view = self.view

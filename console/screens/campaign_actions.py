@@ -3,8 +3,10 @@
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from state.outside_text import plain_line
 from state.records.campaigns import CampaignView
 
 if TYPE_CHECKING:
@@ -37,6 +39,42 @@ def resume_campaign(console: "Console", view: CampaignView, *, single_step: bool
     name = view.campaign.name
     done = f"{name}: one step, then it stands still" if single_step else f"{name} goes on"
     console.ask("campaign.resume", {"name": name, "single_step": single_step}, done)
+
+
+def choose_campaign(console: "Console") -> None:
+    """Choose a file, say what its campaign will do, ask once, and start it."""
+    from console.screens.file_choice import FileChoice
+
+    def chosen(path: Path | None) -> None:
+        if path is not None:
+            _propose(console, path)
+
+    console.push_screen(FileChoice(Path.cwd()), chosen)
+
+
+def _propose(console: "Console", path: Path) -> None:
+    from engine.campaign.reading import read_specification, stored
+    from engine.campaign.specification import CampaignError
+    from engine.campaign.steps import steps_of
+    from widgets.confirmation import Confirmation
+
+    try:
+        wanted = read_specification(path)
+    except CampaignError as error:
+        console.notify(plain_line(f"{error}. {error.remedy}", 400), severity="error", timeout=10, markup=False)
+        return
+    consequences = [
+        f"Steps: {', '.join(step.name for step in steps_of(wanted))}.",
+        "The engine carries it on by itself, and stops where a check or a guard fails.",
+    ]
+
+    def answered(confirmed: bool | None) -> None:
+        if confirmed:
+            arguments = {"specification": stored(wanted), "single_step": False}
+            console.ask("campaign.start", arguments, f"{wanted.name} has started")
+
+    question = f"Start the campaign {wanted.name}?"
+    console.push_screen(Confirmation(question, consequences, confirm="Start", refuse="Not now"), answered)
 
 
 def write_document(console: "Console", view: CampaignView) -> None:

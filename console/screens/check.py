@@ -21,7 +21,7 @@ from state.outside_text import plain_line
 from widgets.columns import Column
 from widgets.table import Table
 
-HINT = "a launch script, a command, http://HOST:PORT, a pid; empty: what runs here. Enter checks"
+HINT = "script, command, URL or pid; empty: what runs here. Enter checks, Esc leaves"
 STYLES: dict[Style, str] = {
     "plain": "", "heading": "bold", "error": "bold $error", "warning": "$warning", "info": "$accent",
     "good": "$success", "dim": "$text-muted", "code": "",

@@ -44,11 +44,11 @@ class DataScreen(ListingScreen):
 
     def action_stop_work(self) -> None:
         """Stop the one under the cursor."""
-        stop_work(self.console, self.table.selected)
+        stop_work(self.console, self.chosen())
 
     def action_go_on(self) -> None:
         """Go on with it."""
-        go_on(self.console, self.table.selected)
+        go_on(self.console, self.chosen())
 
     def action_show_catalogue(self) -> None:
         """The ten sets that come with Alula."""

@@ -33,7 +33,8 @@ class FileChoice(ModalScreen[Path]):
     def compose(self) -> ComposeResult:
         """The tree."""
         tree = DirectoryTree(self._folder)
-        tree.border_subtitle = "Enter: the file   f: the folder   u: one up" if self._folders else "Enter: the file"
+        folder = "   f: the folder" if self._folders else ""
+        tree.border_subtitle = f"Enter: the file{folder}   u: one up   Esc: back"
         yield tree
 
     def action_take_folder(self) -> None:

@@ -48,9 +48,10 @@ class JobScreen(FrameScreen):
     DEFAULT_CSS = """
     JobScreen {
         & #all { height: 5; scrollbar-size-vertical: 1; }
-        & JobMetrics { height: 2fr; min-height: 9; border-top: solid $panel-lighten-1; display: none; }
+        & JobMetrics { height: 2fr; min-height: 9; border-top: solid $panel-lighten-1; border-title-color: $text-muted;
+            display: none; }
         &.whole JobMetrics { height: 0; min-height: 0; border-top: none; }
-        & LogView { height: 3fr; border-top: solid $panel-lighten-1; }
+        & LogView { height: 3fr; border-top: solid $panel-lighten-1; border-title-color: $text-muted; }
         & Input { height: 1; border: none; display: none; background: $boost; padding: 0 1; }
     }
     """

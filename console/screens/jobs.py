@@ -120,19 +120,19 @@ class JobsScreen(ListingScreen):
 
     def action_compare_job(self) -> None:
         """Put the job under the cursor beside another one."""
-        compare_job(self.console, self.table.selected, self.console.records.get("jobs", ()), self._marked)
+        compare_job(self.console, self.chosen(), self.console.records.get("jobs", ()), self._marked)
 
     def action_change_job(self) -> None:
         """Launch the job under the cursor again with other parameters."""
-        change_job(self.console, self.table.selected)
+        change_job(self.console, self.chosen())
 
     def action_stop_job(self) -> None:
         """Stop the job under the cursor."""
-        stop_job(self.console, self.table.selected)
+        stop_job(self.console, self.chosen())
 
     def action_retry_job(self) -> None:
         """Run the job under the cursor again."""
-        retry_job(self.console, self.table.selected)
+        retry_job(self.console, self.chosen())
 
     def _show_groups(self, grouping: Grouping | None) -> None:
         self._grouping = grouping

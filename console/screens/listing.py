@@ -44,6 +44,12 @@ class ListingScreen(FrameScreen):
         """The table."""
         return self.query_one("#table", Table)
 
+    def chosen(self) -> Any:
+        """The row under the cursor; where there is none, that is said."""
+        if self.table.selected is None:
+            self.notify(self.table.empty_text(), markup=False)
+        return self.table.selected
+
     def compose_body(self) -> ComposeResult:
         """The filter, hidden until it is asked for, and the table."""
         yield Input(placeholder="text to match; ! before it inverts; Esc ends", id="filter", compact=True)

@@ -38,10 +38,11 @@ class OneOf(ModalScreen[int]):
 
     def compose(self) -> ComposeResult:
         """The question and the list."""
-        with Vertical():
+        frame = Vertical()
+        frame.border_subtitle = "Enter: do it   Esc: back"
+        with frame:
             yield Static(harmless(self._question).stylize("bold"))
             yield OptionList(*(Option(harmless(text)) for text in self._choices))
-            yield Static("Enter does it, Esc goes back", markup=False)
 
     def on_mount(self) -> None:
         """Start on the first."""

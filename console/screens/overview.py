@@ -48,7 +48,7 @@ class OverviewScreen(FrameScreen):
         yield RegenerationPane(id="regeneration")
         empty = "No server found. Press 3, then n to launch one, or: alula servers add URL"
         yield Table(SERVER_COLUMNS, key=lambda row: row.server.url, empty=empty, title="Servers", id="servers")
-        empty = "Nothing runs. Press 4 for the past, then n to launch something, or: alula jobs launch -- COMMAND"
+        empty = "Nothing runs. Press 4 for the past, then n to launch something."
         yield Table(JOB_COLUMNS, key=lambda job: job.id, empty=empty, title="Running jobs", id="jobs")
 
     def on_mount(self) -> None:

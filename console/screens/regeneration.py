@@ -23,7 +23,7 @@ from console.screens.regeneration_actions import (
 )
 from engine.regen.remedies import FAILURE_REMEDIES
 from state.outside_text import plain_line
-from state.records.regeneration import Regeneration
+from state.records.regeneration import Regeneration, RegenerationProgress
 from state.records.views import RegenerationRow
 from state.regenerations import progress_history
 from widgets import figures
@@ -41,6 +41,26 @@ def at_once(row: RegenerationRow) -> str:
     if row.detail is None or run.state != "running":
         return f"{figures.count(run.concurrency)} at once" if run.concurrency else "as many at once as pay"
     return f"{figures.count(row.detail.concurrency)} at once on all servers (c changes it)"
+
+
+def _done_words(run: Regeneration, progress: RegenerationProgress) -> str:
+    words = [
+        f"{figures.count(progress.done)} of {figures.count(run.total)}",
+        f"{figures.count(progress.failed)} failed",
+        f"{figures.count(progress.in_flight)} in flight",
+        f"{figures.count(progress.completion_tokens)} tokens",
+        *([f"{figures.count(run.rejected)} input records rejected"] if run.rejected else []),
+    ]
+    return ", ".join(words)
+
+
+def _speed_words(progress: RegenerationProgress) -> str:
+    speeds = (
+        (progress.tokens_per_s_now, "now"),
+        (progress.tokens_per_s_5m, "in 5 min"),
+        (progress.tokens_per_s_overall, "overall"),
+    )
+    return ", ".join(f"{figures.rate(speed)} {when}" for speed, when in speeds if speed is not None) or figures.ABSENT
 
 
 class RegenerationScreen(ChartedScreen):
@@ -102,26 +122,25 @@ class RegenerationScreen(ChartedScreen):
         run, progress = self.row.run, self.row.progress
         sampling = "  ".join(f"{key}={value}" for key, value in run.sampling.items())
         facts: list[Fact] = [
-            ("state", plain_line(f"{run.state}  {run.message}")),
+            ("state", plain_line(f"{run.state}{self._age()}  {run.message}")),
             ("asks", plain_line(f"{run.model or figures.ABSENT}  {at_once(self.row)}  {sampling}")),
             ("inputs", plain_line(", ".join(run.inputs))),
             ("run folder", plain_line(run.run_folder)),
         ]
         if progress is None:
             return tuple(facts)
-        done = f"{figures.count(progress.done)} of {figures.count(run.total)}"
-        rest = f"{figures.count(progress.in_flight)} in flight, {figures.count(run.rejected)} input records rejected"
-        facts.append(("done", f"{done}, {figures.count(progress.failed)} failed, {rest}"))
-        speed = (
-            f"{figures.rate(progress.tokens_per_s_now)} now, {figures.rate(progress.tokens_per_s_5m)} in 5 min, "
-            f"{figures.rate(progress.tokens_per_s_overall)} overall"
-        )
-        facts.append(("speed", f"{speed}, {figures.count(progress.completion_tokens)} tokens in all"))
+        facts += [("done", _done_words(run, progress)), ("speed", _speed_words(progress))]
         if run.state == "running":
-            facts.append(("time", f"{eta_words(progress)}; read {figures.age(time.time() - progress.taken_at)}"))
+            facts.append(("time left", eta_words(progress).removeprefix("time ").removeprefix("left ")))
             moved = self.row.detail.moved if self.row.detail else ""
             facts.append(("why it moved", plain_line(moved or "it has not, in the last ten minutes")))
         return tuple(facts)
+
+    def _age(self) -> str:
+        progress = self.row.progress
+        if progress is None or self.row.run.state != "running":
+            return ""
+        return f", read {figures.age(time.time() - progress.taken_at)}"
 
     def read_chart(self, database: sqlite3.Connection, span_s: float, now: float, name: str) -> ChartRecord:
         """Tokens a second."""

@@ -34,12 +34,12 @@ class RegenerationsScreen(ListingScreen):
 
     def action_pause_run(self) -> None:
         """Pause the run under the cursor."""
-        pause_run(self.console, self.table.selected)
+        pause_run(self.console, self.chosen())
 
     def action_resume_run(self) -> None:
         """Go on with it."""
-        resume_run(self.console, self.table.selected)
+        resume_run(self.console, self.chosen())
 
     def action_retry_failed(self) -> None:
         """Ask its failed samples again."""
-        retry_failed(self.console, self.table.selected)
+        retry_failed(self.console, self.chosen())

@@ -42,11 +42,11 @@ class ServerScreen(ChartedScreen):
     def facts(self) -> tuple[Fact, ...]:
         """Identity, speculation, load, latency, events."""
         server, sample = self.row.server, self.row.sample
-        health = f"{server.health}  {server.health_message}, answered {figures.age(time.time() - server.seen_at)}"
+        words = [server.health, server.health_message, f"answered {figures.age(time.time() - server.seen_at)}"]
         draft = server.draft_model or figures.ABSENT
         speculation = f"{server.speculative_algorithm or 'off'}   draft {draft}   accept length"
         facts: list[Fact] = [
-            ("state", plain_line(health)),
+            ("state", plain_line(", ".join(filter(None, words)))),
             ("serves", plain_line(f"{server.model or figures.ABSENT}   {server.framework} {server.version}")),
             ("speculates", Content(plain_line(speculation)) + Content(" ") + accept_length(self.row)),
         ]

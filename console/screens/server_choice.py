@@ -45,7 +45,9 @@ class ServerChoice(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """A line and the list."""
-        with Vertical():
+        frame = Vertical()
+        frame.border_subtitle = "Enter: check it   Esc: back"
+        with frame:
             yield Static("looking at the processes of this host ...", id="told", markup=False)
             yield OptionList(*(Option(Content(one.text), id=one.subject) for one in self._choices))
 
@@ -63,7 +65,7 @@ class ServerChoice(ModalScreen[str]):
         options = self.query_one(OptionList)
         options.add_options([Option(Content(one.text), id=one.subject) for one in found])
         count = len(found) + len(self._choices)
-        told = f"{count} to choose from; Enter checks it" if count else "No server runs here under this account. Esc"
+        told = f"{count} to choose from" if count else "No server runs here under this account"
         self.query_one("#told", Static).update(told)
         if count and options.highlighted is None:
             options.highlighted = 0

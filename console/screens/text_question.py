@@ -8,6 +8,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from widgets.line import harmless
+
 
 class TextQuestion(ModalScreen[str]):
     """Returns the text, or `None` after Escape."""
@@ -29,8 +31,10 @@ class TextQuestion(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """The question and its line."""
-        with Vertical():
-            yield Static(self._question, markup=False)
+        frame = Vertical()
+        frame.border_subtitle = "Enter: take it   Esc: back"
+        with frame:
+            yield Static(harmless(self._question).stylize("bold"))
             yield Input(self._text, compact=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -89,7 +89,7 @@ async def test_sorting_by_keys_and_by_a_click_on_the_title() -> None:
         app.table.show([Row(1, "b", rate=None), Row(2, "c", rate=5), Row(3, "a", rate=9)])
         await pilot.press("s", "s")
         assert [row.name for row in app.table.rows] == ["a", "b", "c"]
-        await pilot.press("o")
+        await pilot.press("S")
         assert [row.name for row in app.table.rows] == ["c", "b", "a"]
         await pilot.click(Table, offset=(46, 0))
         assert [row.rate for row in app.table.rows] == [5, 9, None]

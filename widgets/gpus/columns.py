@@ -42,7 +42,7 @@ def _memory(row: GpuRow) -> str:
 
 GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
     Column("GPU", index_text, 3, "right", sort_key=lambda row: row.gpu.index),
-    Column("Name", lambda row: row.gpu.shown_name, 14, priority=3, grows=True, sort_key=lambda row: row.gpu.name),
+    Column("Name", lambda row: row.gpu.shown_name, 24, priority=3, sort_key=lambda row: row.gpu.name),
     Column("Util", lambda row: figures.percent(_sample(row).utilization_percent), 5, "right",
            sort_key=lambda row: _sample(row).utilization_percent),
     Column("Trend", lambda row: trend_cell(row.trend, TREND_CELLS), TREND_CELLS, priority=1),
@@ -55,6 +55,6 @@ GPU_COLUMNS: tuple[Column[GpuRow], ...] = (
            sort_key=lambda row: _sample(row).memory_temperature_c),
     Column("SM clock", lambda row: figures.megahertz(_sample(row).sm_clock_mhz), 8, "right", 4,
            sort_key=lambda row: _sample(row).sm_clock_mhz),
-    Column("Fan", lambda row: figures.percent(_sample(row).fan_percent), 5, "right", 7),
+    Column("Fan", lambda row: figures.percent(_sample(row).fan_percent), 5, "right", 7, if_any=True),
     Column("Work", work_text, 16, priority=2, grows=True, sort_key=lambda row: row.work),
 )  # fmt: skip

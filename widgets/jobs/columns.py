@@ -57,10 +57,10 @@ JOB_COLUMNS: tuple[Column[Job], ...] = (
     Column("Name", lambda job: job.name, 16, grows=True, sort_key=lambda job: job.name),
     Column("Kind", lambda job: job.kind, 7, priority=2, sort_key=lambda job: job.kind),
     Column("Time", lambda job: figures.duration(took(job)), 11, "right", sort_key=took),
-    Column("GPUs", gpu_words, 8, priority=2, sort_key=lambda job: len(job.gpus) or wanted_gpus(job)),
-    Column("Try", try_words, 5, "right", priority=3, sort_key=lambda job: job.attempt),
+    Column("GPUs", gpu_words, 8, priority=2, sort_key=lambda job: len(job.gpus) or wanted_gpus(job), if_any=True),
+    Column("Try", try_words, 5, "right", priority=3, sort_key=lambda job: job.attempt, if_any=True),
     Column("Started", lambda job: _started(job), 9, priority=3, sort_key=lambda job: job.started_at),
-    Column("Why", lambda job: job.reason or "", 20, priority=1, grows=True),
+    Column("Why", lambda job: job.reason or "", 20, priority=1, grows=True, if_any=True),
     Column("Command", lambda job: shlex.join(shown_argv(job.argv)), 30, priority=4, grows=True),
 )
 

@@ -25,7 +25,7 @@ class RegenerationPane(Pane[RegenerationRow]):
     def lines(self, width: int, height: int) -> list[Line]:
         """The run, or how to start one."""
         if self.record is None:
-            hint = " regen  none. Start one: alula regen start prompts.jsonl --server http://127.0.0.1:30000"
+            hint = " regen  none. Press 5, then n to launch one."
             return [Content.styled(hint, "$text-muted")]
         chart = self._chart(height) if width >= 120 else []
         room = width - (CHART_CELLS + 2 if chart else 0)
@@ -63,10 +63,9 @@ def _rest(row: RegenerationRow, width: int) -> list[Content]:
     progress, run = row.progress, row.run
     if progress is None:
         return [Content(f"        {run.message or 'starting'}")]
-    speed = Content(
-        f"        {figures.rate(progress.tokens_per_s_now)} now, "
-        f"{figures.rate(progress.tokens_per_s_overall)} overall   {figures.count(progress.in_flight)} in flight   "
-    )
+    running = f"{figures.rate(progress.tokens_per_s_now)} now, {figures.rate(progress.tokens_per_s_overall)} overall   "
+    running += f"{figures.count(progress.in_flight)} in flight   "
+    speed = Content(f"        {running if run.state == 'running' else ''}")
     failed = f"! {figures.count(progress.failed)} failed" if progress.failed else ""
     speed += Content.styled(f"{failed}   " if failed else "", "$error")
     speed += Content(f"{figures.count(progress.completion_tokens)} tokens")
