@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.screens.alula_command import run_alula
+from console.screens.ask_first import ask_first
 from state.records.bench import BenchRow
 
 if TYPE_CHECKING:
@@ -19,19 +21,16 @@ def stop_bench(console: "Console", row: BenchRow | None) -> None:
         where = "in a terminal of its own" if row.bench.state == "running" else row.bench.state
         console.notify(f"{row.bench.name} is {where}", markup=False)
         return
-    from widgets.confirmation import Confirmation
-
     consequences = [
         "Complete measurements are kept; the one under way is thrown away.",
         "A server that it has started is stopped.",
         "It goes on from there when it is resumed: press r.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("bench.stop", {"name": str(row.bench.id)}, f"{row.bench.name} is being stopped")
+    def stop() -> None:
+        console.ask("bench.stop", {"name": str(row.bench.id)}, f"{row.bench.name} is being stopped")
 
-    console.push_screen(Confirmation(f"Stop {row.bench.name}?", consequences, confirm="Stop", refuse="Go on"), answered)
+    ask_first(console, f"Stop {row.bench.name}?", consequences, stop, confirm="Stop")
 
 
 def resume_bench(console: "Console", row: BenchRow | None) -> None:
@@ -42,21 +41,9 @@ def resume_bench(console: "Console", row: BenchRow | None) -> None:
 
 def export_bench(console: "Console", row: BenchRow | None) -> None:
     """Write the report in all its forms into the run folder, by the same command that an operator types."""
-    import subprocess
-    import sys
-    import threading
-
     if row is None:
         return
     folder = Path(row.bench.run_folder)
-    words = [sys.executable, "-m", "console", "bench", "export", str(folder)]
-    words += [word for ending in REPORT_ENDINGS for word in ("--output", str(folder / f"report.{ending}"))]
-
-    def exporting() -> None:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        said = f"written: {folder}/report.{{{','.join(REPORT_ENDINGS)}}}"
-        console.post_message(
-            console.Said(said if done.returncode == 0 else done.stderr.strip()[:300], error=done.returncode != 0)
-        )
-
-    threading.Thread(target=exporting, name="bench-export", daemon=True).start()
+    outputs = [word for ending in REPORT_ENDINGS for word in ("--output", str(folder / f"report.{ending}"))]
+    said = f"written: {folder}/report.{{{','.join(REPORT_ENDINGS)}}}"
+    run_alula(console, ["bench", "export", str(folder), *outputs], lambda printed: said)

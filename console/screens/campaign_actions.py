@@ -1,11 +1,10 @@
 """What a campaign can be asked to do."""
 
-import subprocess
-import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.screens.alula_command import run_alula
+from console.screens.ask_first import ask_first
 from state.outside_text import plain_line
 from state.records.campaigns import CampaignView
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 def stop_campaign(console: "Console", view: CampaignView) -> None:
     """Say what stopping means, ask once, and stop."""
-    from widgets.confirmation import Confirmation
-
     campaign = view.campaign
     if campaign.state != "running":
         console.notify(f"{campaign.name} is {campaign.state}", markup=False)
@@ -27,11 +24,10 @@ def stop_campaign(console: "Console", view: CampaignView) -> None:
         "It goes on from there: press r.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("campaign.stop", {"name": str(campaign.name)}, f"{campaign.name} is being stopped")
+    def stop() -> None:
+        console.ask("campaign.stop", {"name": str(campaign.name)}, f"{campaign.name} is being stopped")
 
-    console.push_screen(Confirmation(f"Stop {campaign.name}?", consequences, confirm="Stop", refuse="Go on"), answered)
+    ask_first(console, f"Stop {campaign.name}?", consequences, stop, confirm="Stop")
 
 
 def resume_campaign(console: "Console", view: CampaignView, *, single_step: bool) -> None:
@@ -56,7 +52,6 @@ def _propose(console: "Console", path: Path) -> None:
     from engine.campaign.reading import read_specification, stored
     from engine.campaign.specification import CampaignError
     from engine.campaign.steps import steps_of
-    from widgets.confirmation import Confirmation
 
     try:
         wanted = read_specification(path)
@@ -68,27 +63,14 @@ def _propose(console: "Console", path: Path) -> None:
         "The engine carries it on by itself, and stops where a check or a guard fails.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            arguments = {"specification": stored(wanted), "single_step": False}
-            console.ask("campaign.start", arguments, f"{wanted.name} has started")
+    def start() -> None:
+        arguments = {"specification": stored(wanted), "single_step": False}
+        console.ask("campaign.start", arguments, f"{wanted.name} has started")
 
     question = f"Start the campaign {wanted.name}?"
-    console.push_screen(Confirmation(question, consequences, confirm="Start", refuse="Not now"), answered)
+    ask_first(console, question, consequences, start, confirm="Start", refuse="Not now")
 
 
 def write_document(console: "Console", view: CampaignView) -> None:
     """Write the training plan, by the same command that an operator types."""
-    import os
-
-    words = [sys.executable, "-m", "console", "campaign", "document", view.campaign.name]
-    environment = {**os.environ, "ALULA_HOME": str(console.folder.path)}
-
-    def writing() -> None:
-        done = subprocess.run(
-            words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
-        said = f"written: {done.stdout.strip()}" if done.returncode == 0 else done.stderr.strip()[:300]
-        console.post_message(console.Said(said, error=done.returncode != 0))
-
-    threading.Thread(target=writing, name="campaign-document", daemon=True).start()
+    run_alula(console, ["campaign", "document", view.campaign.name], lambda printed: f"written: {printed}")

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from console.actions import bindings
 from console.checking.subject import FindingRow, check_subject, corrected_command, involved_paths, rows
 from console.checking.watching import FileWatch
+from console.screens.ask_first import ask_first
 from console.screens.frame import FrameScreen
 from engine.check.report.result import Outcome
 from engine.check.report.styled import SIGNS, Line, Style
@@ -144,7 +145,6 @@ class CheckScreen(FrameScreen):
         from console.checking.launching import NotLaunchable, proposal
         from engine.jobs.secrets import secret_names
         from state.secret_words import shown_argv
-        from widgets.confirmation import Confirmation
 
         row = self.query_one("#findings", Table).selected
         index = row.deployment if row is not None else 0
@@ -160,13 +160,12 @@ class CheckScreen(FrameScreen):
             self.notify(f"cannot be started from here: {why}", severity="warning", markup=False)
             return
 
-        def answered(confirmed: bool | None) -> None:
-            if confirmed:
-                self.console.ask("jobs.launch", job.arguments(), f"{job.name} is queued: press 4 for the jobs")
+        def launch() -> None:
+            self.console.ask("jobs.launch", job.arguments(), f"{job.name} is queued: press 4 for the jobs")
 
         command = plain_line(" ".join(shown_argv(job.argv)), 600)
         lines = [command, "", *job.remarks, f"In {job.working_dir}; the engine keeps it running when you leave."]
-        self.app.push_screen(Confirmation(f"Start {job.name}?", lines, confirm="Start", refuse="Not now"), answered)
+        ask_first(self.app, f"Start {job.name}?", lines, launch, confirm="Start", refuse="Not now")
 
     def action_pick_file(self) -> None:
         """Choose a file."""

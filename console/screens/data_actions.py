@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.screens.ask_first import ask_first
 from state.outside_text import plain_line
 from state.records.data import DataPreparation, DataWork, SearchRow
 from widgets.data.columns import kind_of, name_of, state_of
@@ -79,14 +80,10 @@ def stop_work(console: "Console", work: DataWork | None) -> None:
         where = "in a terminal of its own: stop it there" if state_of(work) == "running" else state_of(work)
         console.notify(f"{name_of(work)} is {where}", markup=False)
         return
-    from widgets.confirmation import Confirmation
-
     kept = "Answers of the hub" if isinstance(work, SearchRow) else "Parts that are done"
     consequences = [f"Job {job_id} gets SIGTERM.", f"{kept} are kept.", "Press r to go on from there."]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("jobs.stop", {"job_id": job_id}, f"{name_of(work)} is being stopped")
+    def stop() -> None:
+        console.ask("jobs.stop", {"job_id": job_id}, f"{name_of(work)} is being stopped")
 
-    question = f"Stop the {kind_of(work)} {name_of(work)}?"
-    console.push_screen(Confirmation(question, consequences, confirm="Stop", refuse="Go on"), answered)
+    ask_first(console, f"Stop the {kind_of(work)} {name_of(work)}?", consequences, stop, confirm="Stop")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 
 from console.actions import bindings
+from console.screens.ask_first import ask_first
 from console.screens.data_actions import prepare
 from console.screens.listing import ListingScreen
 from engine.data.plan.editing import parts_of_plan, share_of, with_share, with_total, without
@@ -118,8 +119,6 @@ class PlanScreen(ListingScreen):
 
     def action_run_plan(self) -> None:
         """Save it, say what will happen, ask once, and have the engine run it."""
-        from widgets.confirmation import Confirmation
-
         if not self.saved and not self._save():
             return
         output = self.path.with_suffix("")
@@ -130,11 +129,10 @@ class PlanScreen(ListingScreen):
             "Stopped or killed, it goes on with the same bytes.",
         ]
 
-        def answered(confirmed: bool | None) -> None:
-            if confirmed:
-                prepare(self.console, self.path, output, self.plan.name)
+        def run() -> None:
+            prepare(self.console, self.path, output, self.plan.name)
 
-        self.app.push_screen(Confirmation(f"Prepare {self.plan.name}?", consequences, confirm="Prepare"), answered)
+        ask_first(self.app, f"Prepare {self.plan.name}?", consequences, run, confirm="Prepare", refuse="No")
 
     async def action_back(self) -> None:  # type: ignore[override]
         """Close it; what is not saved is asked for once."""
@@ -148,15 +146,8 @@ class PlanScreen(ListingScreen):
         if self.saved:
             going()
             return
-        from widgets.confirmation import Confirmation
-
-        def answered(confirmed: bool | None) -> None:
-            if confirmed:
-                going()
-
-        self.app.push_screen(
-            Confirmation("Leave without saving?", ["The changes are lost."], confirm="Leave", danger=True), answered
-        )
+        lost = ["The changes are lost."]
+        ask_first(self.app, "Leave without saving?", lost, going, confirm="Leave", refuse="No", danger=True)
 
     def _change_share(self, by: float) -> None:
         row: PlanPart | None = self.table.selected

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from console.screens.ask_first import ask_first
 from state.outside_text import plain_line
 from state.records.jobs import Job
 from widgets import figures
@@ -21,20 +22,17 @@ def stop_job(console: "Console", job: Job | None) -> None:
     if is_over(job):
         console.notify(f"job {job.id} has ended already: {job.state}", markup=False)
         return
-    from widgets.confirmation import Confirmation
-
     consequences = [
         f"SIGTERM goes to every process of the job; after {figures.duration(job.grace_s)} SIGKILL.",
         f"It has run for {figures.duration(took(job))}." if took(job) is not None else "It has not started yet.",
         "Its log and run folder stay.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("jobs.stop", {"job_id": job.id}, f"job {job.id} is being stopped")
+    def stop() -> None:
+        console.ask("jobs.stop", {"job_id": job.id}, f"job {job.id} is being stopped")
 
     question = f"Stop job {job.id}, {job.name}?"
-    console.push_screen(Confirmation(question, consequences, confirm="Stop", refuse="Keep", danger=True), answered)
+    ask_first(console, question, consequences, stop, confirm="Stop", refuse="Keep", danger=True)
 
 
 def retry_job(console: "Console", job: Job | None) -> None:

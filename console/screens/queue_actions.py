@@ -3,6 +3,7 @@
 import getpass
 from typing import TYPE_CHECKING
 
+from console.screens.ask_first import ask_first
 from state.outside_text import plain_line
 from state.records.views import QueueView
 
@@ -22,8 +23,6 @@ def pause_or_resume(console: "Console") -> None:
 
 def drain(console: "Console") -> None:
     """Say what still runs, ask once, and pause; the line above the table says when nothing runs any more."""
-    from widgets.confirmation import Confirmation
-
     running = [job for job in console.records.get("jobs", ()) if job.state in ("starting", "running", "stopping")]
     names = [plain_line(f"job {job.id} {job.name}", 60) for job in running[:NAMED]]
     if len(running) > NAMED:
@@ -34,11 +33,10 @@ def drain(console: "Console") -> None:
         "Nothing is stopped. The line above the table says when nothing runs; P lets jobs start again.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("jobs.pause", {"by": getpass.getuser()}, "the queue drains")
+    def pause() -> None:
+        console.ask("jobs.pause", {"by": getpass.getuser()}, "the queue drains")
 
-    console.push_screen(Confirmation("Drain the queue?", consequences, confirm="Drain", refuse="Cancel"), answered)
+    ask_first(console, "Drain the queue?", consequences, pause, confirm="Drain", refuse="Cancel")
 
 
 def _queue(console: "Console") -> QueueView:

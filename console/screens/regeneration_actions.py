@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from console.screens.ask_first import ask_first
 from state.outside_text import plain_line
 from state.records.views import RegenerationRow
 from widgets import figures
@@ -17,8 +18,6 @@ def pause_run(console: "Console", row: RegenerationRow | None) -> None:
     if row.run.state != "running":
         console.notify(f"{row.run.name} is {row.run.state}", markup=False)
         return
-    from widgets.confirmation import Confirmation
-
     in_flight = figures.count(row.progress.in_flight if row.progress else 0)
     consequences = [
         "What is answered is kept.",
@@ -26,11 +25,10 @@ def pause_run(console: "Console", row: RegenerationRow | None) -> None:
         "It waits until it is resumed: press r.",
     ]
 
-    def answered(confirmed: bool | None) -> None:
-        if confirmed:
-            console.ask("regen.pause", {"name": row.run.name}, f"{row.run.name} is being paused")
+    def pause() -> None:
+        console.ask("regen.pause", {"name": row.run.name}, f"{row.run.name} is being paused")
 
-    console.push_screen(Confirmation(f"Pause {row.run.name}?", consequences, confirm="Pause", refuse="Go on"), answered)
+    ask_first(console, f"Pause {row.run.name}?", consequences, pause, confirm="Pause")
 
 
 def resume_run(console: "Console", row: RegenerationRow | None) -> None:
