@@ -64,8 +64,13 @@ class WatchedHost:
         self.readings = Readings()
 
     def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(LIMIT_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
