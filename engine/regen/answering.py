@@ -113,13 +113,23 @@ async def _ask_when_there(messages: list[Message], turns: list[Turn], lease: Lea
                 member.shut(str(error), look_first=True)
             raise
         else:
-            if turn.model and turn.model != member.server.model:
-                stranger = plain_line(turn.model, 100)
+            stranger = _stranger(turn, member.server)
+            if stranger:
                 member.shut(f"an answer came from {stranger}", look_first=True)
-                raise Unanswered("rubbish_answer", f"answered by {stranger}, not {member.server.model}", again=True)
+                raise Unanswered("rubbish_answer", f"answered by {stranger}", again=True)
             took_s = time.monotonic() - began
             member.worked(turn, took_s, level)
             return turn, took_s
+
+
+def _stranger(turn: Turn, server: ChatServer) -> str:
+    """Who answered instead of the server as it was when it was last asked who it is; empty where it did itself."""
+    if turn.model and turn.model != server.model:
+        return f"{plain_line(turn.model, 100)}, not {server.model}"
+    weights = server.flag("weight_version")
+    if turn.weight_version and weights is not None and turn.weight_version != weights:
+        return f"weights of version {plain_line(turn.weight_version, 100)}, not {plain_line(str(weights), 100)}"
+    return ""
 
 
 def _wait_s(attempt: int, error: Unanswered) -> float:

@@ -36,6 +36,7 @@ class _Completion(msgspec.Struct):
     id: str = ""
     model: str = ""
     usage: _Usage | None = None
+    metadata: Any = None
 
 
 def decoded(body: bytes, kind: type[_Decoded], what: str) -> _Decoded:
@@ -75,7 +76,11 @@ def turn_from(body: bytes, mark: str, request_id: str, sampling: Sampling) -> Tu
     if usage.completion_tokens > sampling.max_tokens:
         said = f"{usage.completion_tokens} tokens where {sampling.max_tokens} were the most"
         raise Unanswered("rubbish_answer", said, again=True)
-    return Turn(message, reason, usage.prompt_tokens, usage.completion_tokens, completion.model)
+    weights = completion.metadata.get("weight_version") if isinstance(completion.metadata, dict) else None
+    return Turn(
+        message, reason, usage.prompt_tokens, usage.completion_tokens, completion.model,
+        weight_version=str(weights or ""),
+    )  # fmt: skip
 
 
 def says_nothing(message: Message) -> bool:

@@ -27,6 +27,7 @@ class _Meta(msgspec.Struct):
     finish_reason: _Finish | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    weight_version: str | None = None
 
 
 class _Generated(msgspec.Struct):
@@ -85,6 +86,7 @@ async def _ask(
         completion_tokens=len(found.output_ids),
         model="",
         tokens=TokenTurn(prompt_ids, found.output_ids),
+        weight_version=found.meta_info.weight_version or "",
     )
 
 

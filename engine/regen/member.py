@@ -24,6 +24,8 @@ OVERLOAD_WAIT_S = 0.5
 CLOCK_SLACK_S = 0.02
 CUT_TO = 0.7
 """Share of what was in flight that a server is given after it said that this was too much (429)."""
+LOOK_AGAIN_S = 60.0
+"""So often a server is asked who it is while it answers: behind a router servers change without a lost connection."""
 SPEED_KNOWN = 20
 """Answers after which a server's usual speed sets its time limit."""
 
@@ -52,6 +54,8 @@ class Member:
         self._ceiling = math.inf
         self._wait_s = FIRST_WAIT_S
         self._asking: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._looked_at = time.monotonic()
         self._measured = Measured(0.0, 0, 0.0, 0.0)
         self._level_since = time.monotonic()
 
@@ -69,9 +73,13 @@ class Member:
         return self.state == "asked" and self.in_flight < min(most, self._ceiling)
 
     def check(self) -> None:
-        """Raise what ended the asking for the server, which would else stay away for ever."""
-        if self._asking is not None and self._asking.done() and not self._asking.cancelled():
-            self._asking.result()
+        """Raise what ended the asking for the server, which would else stay away for ever; see at times who it is."""
+        for task in (self._asking, self._looking):
+            if task is not None and task.done() and not task.cancelled():
+                task.result()
+        if self.state == "asked" and time.monotonic() > self._looked_at + LOOK_AGAIN_S:
+            self._looked_at = time.monotonic()
+            self._looking = asyncio.create_task(self._look_again())
 
     def shut(self, reason: str, *, look_first: bool = False) -> None:
         """Ask it nothing until it answers again as the same; `look_first`: look before any wait."""
@@ -144,10 +152,17 @@ class Member:
 
     async def close(self) -> None:
         """Ask no more."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        tasks = [task for task in (self._asking, self._looking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.server.close()
+
+    async def _look_again(self) -> None:
+        try:
+            self.problem = self._guard.problem(self.server.url, await self.server.identity())
+        except ServerDown:
+            return  # a server at its limit may be slow to say; whether it answers, its answers tell
 
     async def _ask_until_back(self, look_first: bool) -> None:
         while True:

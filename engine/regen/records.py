@@ -103,6 +103,8 @@ class Turn(msgspec.Struct, frozen=True):
     model: str
     tokens: TokenTurn | None = None
     """Where the turn was asked for in tokens."""
+    weight_version: str = ""
+    """Of the weights that answered, where the server says so (sglang 0.5.23, utils/weight_versions.py)."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+import engine.regen.member
+import engine.regen.run
 from engine.regen.export import export_run
 from engine.regen.guard import read_known
 from engine.regen.identity import Identity, differences, identity_from
 from engine.regen.run import Run
 from engine.regen.steering import ServerEntry, Steering, write_steering
-from tests.regen.conftest import ScriptedServer, make_run, served
-from tests.regen.test_faults import drop, short_waits, work
+from tests.regen.conftest import ScriptedServer, completion, make_run, served
+from tests.regen.test_faults import drop, short_waits, until, work
 
 __all__ = ["short_waits"]
 
@@ -47,6 +50,34 @@ async def test_a_server_that_comes_back_changed_pauses_the_run(
     server.info = dict(TOLD)
     run = await work(folder, plan)
     assert (run.pause_reason, run.progress.done) == (None, 2)
+
+
+async def test_weights_that_are_changed_while_it_answers_pause_the_run(tmp_path: Path, server: ScriptedServer) -> None:
+    server.info = TOLD | {"weight_version": "first"}
+
+    async def updated(request: web.Request) -> web.Response:
+        server.info["weight_version"] = "second"
+        return web.json_response(completion("of others") | {"metadata": {"weight_version": "second"}})
+
+    server.faults["one"] = [updated]
+    folder, plan = make_run(tmp_path, server.url, ["one", "two"], concurrency=1)
+    run = await work(folder, plan)
+    assert "weight_version is second, not first" in (run.pause_reason or "")
+    assert (run.progress.done, run.progress.failed) == (0, {})
+
+
+async def test_what_changes_behind_a_router_is_seen(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine.regen.member, "LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(engine.regen.run, "TEND_S", 0.02)
+    server.info, server.delay_s = dict(TOLD), 0.1
+    folder, plan = make_run(tmp_path, server.url, [f"question {number}" for number in range(900)], concurrency=1)
+    task = asyncio.create_task(work(folder, plan))
+    await until(lambda: server.asked.total() > 2)
+    server.info["quantization"] = "fp8"
+    run = await task
+    assert "quantization is fp8, not none" in (run.pause_reason or "")
 
 
 async def test_what_answers_do_not_depend_on_may_change(tmp_path: Path, server: ScriptedServer) -> None:
