@@ -91,9 +91,7 @@ def _details(one: "TrainingProgress") -> list[str]:
         note = f"breaks {', '.join(each.errors)}" if each.errors else each.form
         lines.append(f"checkpoint     {each.path}  {note}")
     if one.checkpoints:
-        last = one.checkpoints[-1]
-        export = f"specforge export --to sglang --checkpoint {last.path}" if last.form == "runtime" else None
-        lines.append(f"measure it     {export or f'alula train benchmark {one.name} --prompts FILE'}")
+        lines.append(f"measure it     alula train benchmark {one.name} --prompts FILE")
     return lines
 
 

@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from console.actions import bindings
 from console.feed.log_reader import LogReader
+from console.screens.checkpoint_benchmark import benchmark_checkpoint
 from console.screens.frame import FrameScreen
 from console.screens.job_actions import change_job, compare_job, retry_job, stop_job
 from console.screens.job_facts import all_facts, few_facts
@@ -186,6 +187,10 @@ class JobScreen(FrameScreen):
     def action_retry_job(self) -> None:
         """Run it again."""
         retry_job(self.console, self.job)
+
+    async def action_benchmark_checkpoint(self) -> None:
+        """Measure what it has trained."""
+        await benchmark_checkpoint(self.console, self.job)
 
     async def _start_metrics(self) -> None:
         recipe = await asyncio.to_thread(self._recipe)

@@ -10,8 +10,11 @@ import msgspec
 from engine.campaign.specification import Specification
 from engine.jobs.log_series import LogMetricsReader
 from engine.train.checkpoints import Checkpoint, find_checkpoints
+from engine.train.exporting import servable
 from engine.train.progress import progress_of
 from engine.train.specforge.checking import checkpoint_errors
+from engine.train.specforge.plan import CannotPlan
+from engine.train.store import read_plan
 from state.jobs import read_job
 from state.records.campaigns import CampaignStep
 
@@ -35,15 +38,13 @@ def trained(database: sqlite3.Connection, wanted: Specification, step: CampaignS
     found = find_checkpoints(output)
     if not found:
         return Trained(problem=f"{output} holds no checkpoint")
-    newest = found[-1]
-    figures = {**_log_figures(database, step, found), "steps": newest.step}
+    figures = {**_log_figures(database, step, found), "steps": found[-1].step}
+    try:
+        newest = _servable(output, found[-1])
+    except CannotPlan as error:
+        return Trained(figures=figures, problem=f"{error}; {error.remedy}")
     problem = _problem(wanted, newest, figures)
-    return Trained(
-        figures=figures,
-        checkpoint=str(newest.path),
-        digest=checkpoint_digest(newest.path) or "",
-        problem=problem,
-    )
+    return Trained(figures=figures, checkpoint=str(newest), digest=checkpoint_digest(newest) or "", problem=problem)
 
 
 def output_folder(step: CampaignStep) -> Path:
@@ -60,13 +61,16 @@ def has_checkpoint(step: CampaignStep) -> bool:
     return bool(step.work) and bool(find_checkpoints(output_folder(step)))
 
 
-def _problem(wanted: Specification, newest: Checkpoint, figures: dict[str, Any]) -> str:
-    if newest.form == "runtime":
-        return f"{newest.path} must be exported before it can be served: specforge export --to sglang"
+def _servable(output: Path, newest: Checkpoint) -> Path:
+    """SpecForge 0.2.0 writes checkpoints that no server can load: they are exported first."""
+    return servable(read_plan(output.parent), newest) if newest.form == "runtime" else newest.path
+
+
+def _problem(wanted: Specification, newest: Path, figures: dict[str, Any]) -> str:
     if (loss := figures.get("loss")) is not None and not math.isfinite(loss):
         return "the loss is not a number any more: a lower learning rate, from the checkpoint before"
-    if errors := checkpoint_errors(wanted.target.model, newest.path):
-        return f"the checker finds {', '.join(errors)} in {newest.path}"
+    if errors := checkpoint_errors(wanted.target.model, newest):
+        return f"the checker finds {', '.join(errors)} in {newest}"
     return ""
 
 

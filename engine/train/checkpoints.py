@@ -16,7 +16,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     step: int
     form: Form
-    """`servable`: config.json and weights; `runtime`: to be exported first (`specforge export --to sglang`)."""
+    """`servable`: config.json and weights; `runtime`: to be exported first (engine/train/exporting.py)."""
     errors: tuple[str, ...] = ()
     """Rules of the checker that it breaks on its target."""
 

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 from console.command_line.train import train
 from engine.reference.checkpoint import shipped_draft, shipped_target
-from engine.train.benchmark import chosen, sweep, write_sweep
 from engine.train.checkpoints import find_checkpoints
 from engine.train.specforge.configuration import command, preparation, run_config
 from engine.train.specforge.estimates import draft_parameters, hidden_state_bytes, memory
@@ -174,32 +173,6 @@ def test_checkpoints_of_all_layouts_are_found_by_step(tmp_path: Path) -> None:
     (tmp_path / "x-step300").symlink_to("x-step200")
     found = find_checkpoints(tmp_path)
     assert [(one.step, one.form) for one in found] == [(50, "servable"), (200, "runtime"), (1000, "servable")]
-
-
-def test_a_checkpoint_that_must_be_exported_says_how(tmp_path: Path) -> None:
-    plan = _plan(tmp_path)
-    (plan.output / "x-step5").mkdir(parents=True)
-    (plan.output / "x-step5" / "training_state.pt").touch()
-    with pytest.raises(CannotPlan) as refused:
-        chosen(plan, None)
-    assert "specforge export --to sglang" in refused.value.remedy
-    with pytest.raises(CannotPlan, match="no checkpoint of step 4"):
-        chosen(plan, 4)
-
-
-def test_the_benchmark_of_a_checkpoint_is_a_sweep_that_can_be_read(tmp_path: Path) -> None:
-    from engine.bench.sweep_file import read_sweep
-
-    plan = _plan(tmp_path)
-    folder = plan.output / "x-step5"
-    folder.mkdir(parents=True)
-    for file in ("config.json", "model.safetensors"):
-        (folder / file).touch()
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"prompt": "x"}\n')
-    measured = read_sweep(write_sweep(plan, sweep(plan, chosen(plan, None), prompts, 3, reference=True)))
-    assert len(measured.points) == 2
-    assert str(folder) in measured.points[1].command
 
 
 @pytest.fixture
