@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import BindingType
 from textual.message import Message
 
 from console.actions import ACTIONS, bindings
 from console.feed.reader import Feed
+from console.key_order import KeyOrder
 from console.screens.frame import FrameScreen
 from console.screens.table import SCREENS, screen_class
 from engine.client import Client, CommandRefused, EngineUnavailable
@@ -67,6 +69,14 @@ class Console(App[None]):
         self._start_engine = start_engine
         self._feed = Feed(folder.database_path, self._tell, self._fail)
         self._ages_due = 0.0
+        self._typed = KeyOrder(self, super().on_event)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pastes take turns."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
 
     def on_mount(self) -> None:
         """Show the overview at once; what it shows comes as it is read."""

@@ -6,13 +6,14 @@ from typing import Any, ClassVar, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.style import Style
 
 from state.outside_text import plain_line
 from widgets.columns import Column
 from widgets.figures import ABSENT
-from widgets.line import Line, parsed, plain
+from widgets.line import Line, cut, parsed, plain
 from widgets.pane import Pane
 from widgets.row_drawer import RowDrawer, searchable
 from widgets.row_order import ordered, parse_filter
@@ -21,6 +22,7 @@ from widgets.scrolling import scrolled, thumb_range
 Record = TypeVar("Record")
 
 BLANK = ("", ABSENT)
+SHOWN_FILTER_CELLS = 40
 
 
 class Table(Pane[Sequence[Record]]):
@@ -138,7 +140,8 @@ class Table(Pane[Sequence[Record]]):
     def empty_text(self) -> str:
         """Why there is no row, and what to do."""
         hidden = len(self.record or ())
-        return f"No row matches {self.filter_text!r} ({hidden} hidden)." if hidden else self.empty
+        words = cut(Content(self.filter_text), SHOWN_FILTER_CELLS).plain
+        return f"No row matches {words!r} ({hidden} hidden)." if hidden else self.empty
 
     def lines(self, width: int, height: int) -> Sequence[Line]:
         """The header and the rows in sight."""
