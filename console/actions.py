@@ -58,7 +58,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("i", "i", "whole", "Details", "Parameters, environment, resources, timeline; or the log", "job"),
     Action("m", "m", "metric", "Metric", "Next figure of its log as a chart; M the one before; at the end none", "job"),
     Action("z", "z", "zoom", "Zoom", "Chart the newest values, or all", "job", False),
-    Action("b", "b", "benchmark_checkpoint", "Benchmark", "Measure the newest checkpoint of this training", "job", False),
+    Action("b", "b", "benchmark_checkpoint", "Benchmark", "Measure a training's newest checkpoint", "job", False),
     Action("x", "x", "stop_job", "Stop", "Stop the job (asks)", "jobs"),
     Action("r", "r", "retry_job", "Retry", "Run an ended job again", "jobs"),
     Action("a", "a", "change_job", "Again", "Change its parameters and launch it again", "jobs"),
