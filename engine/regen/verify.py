@@ -8,7 +8,7 @@ import msgspec
 from engine.regen.joined import Joined
 from engine.regen.manifest import MANIFEST, ExportedFile, Manifest, beside
 from engine.regen.selection import ExportOptions, Side
-from engine.regen.tokens.parquet import read_rows
+from engine.regen.tokens.parquet import DamagedFile, read_rows
 from engine.regen.tokens.rows import Row
 from engine.regen.tokens.tokenizer import TokenizerError, load_tokenizer, tokenizer_sha256
 from engine.regen.whole import Whole
@@ -79,6 +79,18 @@ def _compare(store: Whole, file: Path, manifest: Manifest | None, problems: list
         expected = joined.rows(load_tokenizer(Path(options.tokenizer or "")))
     found = {side: _records(path) for side, path in paths.items() if side == "train" or path.exists()}
     rows = dict.fromkeys(found, 0)
+    try:
+        _hold_against(expected, found, paths, rows, problems)
+    except DamagedFile as error:
+        problems.append(str(error))
+    return sum(rows.values()), dict(joined.left_out)
+
+
+def _hold_against(
+    expected: Iterator[tuple[Side, Record]], found: dict[Side, Iterator[Record]], paths: dict[Side, Path],
+    rows: dict[Side, int], problems: list[str],
+) -> None:  # fmt: skip
+    """Read both to their ends, count the rows that were found, and name what differs."""
     for side, record in expected:
         if side in paths and side not in found:  # a missing file is told once, by the manifest's check
             continue
@@ -97,7 +109,6 @@ def _compare(store: Whole, file: Path, manifest: Manifest | None, problems: list
         rows[side] += more
         if more and not any("ends after" in problem for problem in problems):
             problems.append(f"{paths[side].name} has {more} rows more than the run gives")
-    return sum(rows.values()), dict(joined.left_out)
 
 
 def _paths(file: Path, manifest: Manifest | None) -> dict[Side, Path]:

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,24 @@ async def test_a_changed_mask_does_not_pass(tmp_path: Path, token_server: TokenS
     problems = verify_run(folder, file).problems
     assert any("loss_mask of 'b'" in problem for problem in problems)
     assert any("SHA-256" in problem for problem in problems)
+    for problems in map(partial(problems_of_harmed, folder, file), HARMS):
+        assert any("is damaged" in problem for problem in problems)
+
+
+HARMS: list[Callable[[bytes], bytes]] = [
+    lambda whole: b"",
+    lambda whole: whole[:-9],
+    lambda whole: b"PAR1 rubbish PAR1",
+    lambda whole: b"PAR1" + b"\xff" * 60 + whole[64:],
+]
+
+
+def problems_of_harmed(folder: Path, file: Path, harm: Callable[[bytes], bytes]) -> tuple[str, ...]:
+    whole = file.read_bytes()
+    file.write_bytes(harm(whole))
+    problems = verify_run(folder, file).problems
+    file.write_bytes(whole)
+    return problems
 
 
 def test_a_template_that_drops_reasoning_gives_each_answer_its_own_row(tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ from engine.regen.tokens.rows import Row
 ROWS_TOGETHER = 512
 
 
+class DamagedFile(ValueError):
+    """What should be token rows cannot be read as such."""
+
+
 class RowWriter:
     """Columns id, part, origin, source, input_ids (int32) and loss_mask (int8), zstd, in groups of `ROWS_TOGETHER`."""
 
@@ -54,8 +58,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     """Every row of a file.
 
     Raises:
-        ValueError: It is no Parquet file with these columns.
-        OSError: It cannot be read.
+        DamagedFile: It is no whole Parquet file with these columns.
+        OSError: It cannot be opened.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -65,5 +69,7 @@ def read_rows(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(batch_size=ROWS_TOGETHER):
                 for found in batch.to_pylist():
                     yield msgspec.convert(found, Row)
-    except (pa.ArrowException, msgspec.ValidationError) as error:
-        raise ValueError(f"{path} is not such a Parquet file: {error}") from error
+    except (pa.ArrowException, msgspec.ValidationError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the host, not of pyarrow, which names none
+            raise
+        raise DamagedFile(f"{path.name} is damaged, or not such a Parquet file: {error}") from error
