@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 
 from console.command_line.train import train
 from engine.train.forecast.forecasting import forecast
+from engine.train.forecast.limits import check_reach
 from engine.train.forecast.reading import parse_point, read_points
 from engine.train.forecast.records import CannotForecast, Costs, DataPoint
 from engine.train.forecast.scale import accept_length, acceptance
@@ -52,6 +53,21 @@ def test_falling_points_need_no_amount_and_are_told_apart_from_noise() -> None:
     found = forecast(points([2.5, 2.4, 2.3, 2.2, 2.1]), accept_lengths=(3.0,))
     assert "more data did not help" in found.needed[0].verdict
     assert any("smaller accept length" in text for text in found.cautions)
+
+
+@pytest.mark.parametrize(("smallest", "samples"), [(2200.0, 88_088.0), (2200.0, 8_800_000.0), (880.0, 300_000.0)])
+def test_what_is_to_be_measured_for_a_far_amount_is_enough(smallest: float, samples: float) -> None:
+    points = [DataPoint(samples=size, accept_length=2.0) for size in (smallest, 4400.0, 8800.0)]
+    with pytest.raises(CannotForecast, match="times the largest point") as refused:
+        check_reach(samples, points)
+    size = float(refused.value.remedy.split(" on ")[1].split(" or ")[0].replace(",", "")) + 1
+    assert size > 8800
+    check_reach(samples, [*points, DataPoint(samples=size, accept_length=2.2)])
+
+
+def test_points_that_fall_all_along_do_not_level_off() -> None:
+    found = forecast([parse_point(text) for text in ("2200:2.3", "4400:2.2", "8800:2.1")], accept_lengths=(2.31,))
+    assert "more data did not help" in found.needed[0].verdict
 
 
 @pytest.mark.parametrize(

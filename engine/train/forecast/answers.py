@@ -47,14 +47,14 @@ def needed_for(
         samples=span,
         chance=chance,
         hours=_hours(span, costs, ready),
-        verdict=_verdict(span, chance, best, draws, ready, reach),
+        verdict=_verdict(span, chance, curves, best, draws, ready, reach),
     )
 
 
-def _verdict(span: Span, chance: float, best: float, draws: Draws, ready: float, reach: float) -> str:
+def _verdict(span: Span, chance: float, curves: Curves, best: float, draws: Draws, ready: float, reach: float) -> str:
     if chance < UNLIKELY:
         level = float(numpy.median(draws.levels_off_at()))
-        if math.isinf(best) and math.isfinite(level):
+        if math.isinf(best) and math.isfinite(level) and float(curves.slope[0]) > 0:
             return f"no amount, by these points: the curve levels off near {level:.2f}"
         if math.isinf(best):
             return "no amount, by these points: more data did not help"

@@ -114,7 +114,7 @@ def _cautions(points: Sequence[DataPoint], curves: Curves, measured: Points) -> 
     drops = numpy.diff(measured.lengths[0]) < -2 * numpy.hypot(measured.errors[1:], measured.errors[:-1])
     if bool((drops & (ratios > 0)).any()):
         found.append(
-            "a larger amount gave a smaller accept length: were all measured on the same prompts and settings?"
+            "a larger amount gave a smaller accept length; see that all were measured on the same prompts and settings"
         )
     if float(curves.misfit[0]) > 9 * max(1, len(points) - 2):
         found.append("the points scatter far more about the curve than their intervals allow")

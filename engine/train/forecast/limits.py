@@ -52,18 +52,25 @@ def check_reach(samples: float, points: Sequence[DataPoint]) -> None:
         raise CannotForecast(
             f"{samples:,.0f} samples is {samples / points[-1].samples:,.0f} times the largest point; these points speak"
             f" of {reach:,.0f} at most",
-            f"measure a draft trained on {samples / FARTHEST:,.0f} or more first",
+            f"measure a draft trained on {_enough(samples, points):,.0f} or more first",
         )
+
+
+def _enough(samples: float, points: Sequence[DataPoint]) -> float:
+    """The least size of a further point from which so many samples can be spoken of."""
+    smallest = points[0].samples
+    return max(samples / FARTHEST, math.sqrt(samples * smallest / 2))
 
 
 def _check(point: DataPoint, drafted: int | None) -> None:
     most = math.inf if drafted is None else drafted + 1
+    range_words = "is at least 1" if drafted is None else f"lies from 1 to {most:g}"
     if not (math.isfinite(point.samples) and point.samples > 0):
         raise CannotForecast(f"a point with {point.samples} samples", "give a positive number")
     if not (math.isfinite(point.accept_length) and 1 <= point.accept_length <= most):
         raise CannotForecast(
-            f"accept length {point.accept_length} at {point.samples:,.0f} samples; it counts the bonus token and lies"
-            f" from 1 to {most:g}",
+            f"accept length {point.accept_length} at {point.samples:,.0f} samples; it counts the bonus token and"
+            f" {range_words}",
             "give SGLang's accept length; to SpecForge's simulated_acc_len add 1",
         )
     if (point.low is None) != (point.high is None):
