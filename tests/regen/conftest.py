@@ -38,6 +38,7 @@ class ScriptedServer:
         self.framework = ""
         self.info: dict[str, Any] = {}
         """What /server_info answers."""
+        self.metrics_text = ""
         self.at_once = self.most_at_once = 0
         self.limit: int | None = None
         """More at once are turned away with 429."""
@@ -60,6 +61,9 @@ class ScriptedServer:
 
     async def information(self, request: web.Request) -> web.Response:
         return web.json_response(self.info)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        return web.Response(text=self.metrics_text, status=200 if self.metrics_text else 404)
 
     async def _answer(self, request: web.Request, body: dict[str, Any], last: str) -> web.StreamResponse:
         if self.faults.get(last):
@@ -88,6 +92,7 @@ async def served() -> AsyncIterator[ScriptedServer]:
     app = web.Application()
     app.router.add_get("/v1/models", scripted.models)
     app.router.add_get("/server_info", scripted.information)
+    app.router.add_get("/metrics", scripted.metrics)
     app.router.add_post("/v1/chat/completions", scripted.chat)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()

@@ -9,6 +9,7 @@ import engine.regen.run
 from engine.regen.export import export_run
 from engine.regen.records import Plan
 from engine.regen.run import Run
+from engine.regen.server import ChatServer
 from engine.regen.steering import ServerEntry, Steering, write_steering
 from engine.regen.verify import verify_run
 from tests.regen.conftest import ScriptedServer, make_run, served
@@ -119,6 +120,26 @@ async def test_concurrency_is_kept(tmp_path: Path, server: ScriptedServer) -> No
         steered(folder, ServerEntry(server.url), ServerEntry(other.url), concurrency=6)
         await finished(folder, plan)
         assert 2 <= server.most_at_once + other.most_at_once <= 6 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "queued"),
+    [
+        ("", None),
+        ("sglang:num_running_reqs 3", None),
+        ('sglang:num_queue_reqs{rank="0"} 2.0\nsglang:num_queue_reqs{rank="1"} 3.0', 5),
+        ("vllm:num_requests_waiting 1", 1),
+        ("sglang:num_queue_reqs NaN", None),
+        ("sglang:num_queue_reqs +Inf", None),
+        ("sglang:num_queue_reqs many", None),
+        ("sglang:num_queue_reqs", None),
+    ],
+)
+async def test_a_queue_is_read_where_it_is_a_number(text: str, queued: int | None, server: ScriptedServer) -> None:
+    server.metrics_text = text
+    asked = ChatServer(server.url, "scripted", 1)
+    assert await asked.queued() == queued
+    await asked.close()
 
 
 async def test_a_dropped_connection_is_tried_on_another_server(tmp_path: Path, server: ScriptedServer) -> None:
