@@ -8,9 +8,8 @@ OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Div: lambda left, right: _quotient(left, right),
+    ast.Mod: lambda left, right: left - right * _quotient(left, right),
 }
 LARGEST = 1 << 63
 
@@ -26,6 +25,12 @@ def whole_number(body: str, value_of: Callable[[str], int]) -> int | None:
         return _number(ast.parse(body.replace("$", " ").strip(), mode="eval").body, value_of)
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
         return None
+
+
+def _quotient(left: int, right: int) -> int:
+    """Towards zero, as in C."""
+    size = abs(left) // abs(right)
+    return size if (left < 0) == (right < 0) else -size
 
 
 def _number(node: ast.expr, value_of: Callable[[str], int]) -> int:
