@@ -65,5 +65,5 @@ def read_known(folder: Path) -> Known | None:
     """Who answered a run so far; `None` before its first answer, or where the file is damaged."""
     try:
         return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Known)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None

@@ -39,7 +39,7 @@ def read_plan(folder: Path) -> Plan:
         return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Plan)
     except FileNotFoundError:
         raise PlanError(f"{folder} is not a run folder", "see the runs: alula regen list") from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PlanError(f"{folder / FILE_NAME} cannot be read: {error}", "restore the file from a backup") from error
 
 

@@ -28,7 +28,7 @@ class Reports:
             report = msgspec.json.decode(path.read_bytes(), type=Report)
         except FileNotFoundError:
             return False
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             log.warning("%s cannot be read: %s", path, error)
             return False
         apply_report(database, Path(run.run_folder), report)

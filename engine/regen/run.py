@@ -152,7 +152,7 @@ class Run:
     def _follow(self) -> None:
         try:
             self.steering = read_steering(self.folder, self.plan)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self.steering_problem = f"steering.json is not followed: {error}"
             return
         self.steering_problem = ""

@@ -51,7 +51,7 @@ def _steer_one(run: Regeneration, wanted: SteerArguments) -> Steering:
         write_steering(folder, steering)
     except PlanError as error:
         raise Refusal(str(error), error.remedy) from error
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Refusal(f"cannot change {run.name}: {error}", f"look at {folder / 'steering.json'}") from error
     return steering
 

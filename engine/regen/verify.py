@@ -142,7 +142,7 @@ def _name(record: Record) -> str:
         return f"{record.id!r} ({record.part})"
     try:
         return repr(msgspec.json.decode(record, type=_Named).id)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return f"a row that is not readable ({error})"
 
 
@@ -153,7 +153,7 @@ class _Named(msgspec.Struct):
 def _manifest(folder: Path, file: Path, problems: list[str]) -> Manifest | None:
     try:
         manifest = msgspec.json.decode(beside(folder, file, MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problems.append(f"no readable manifest: {error}")
         return None
     exported: Iterable[tuple[Side, ExportedFile]] = manifest.files.items()

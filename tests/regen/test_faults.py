@@ -148,6 +148,7 @@ SPOILED: list[Callable[[list[bytes]], list[bytes]]] = [
     lambda rows: [*rows, rows[0]],
     lambda rows: [rows[0], rows[0], rows[2]],
     lambda rows: [b"{\n", *rows[1:]],
+    lambda rows: [b"[" * 99_999 + b"\n", *rows[1:]],
     lambda rows: [rows[0].replace(b"answer", b"anewer"), *rows[1:]],
 ]
 

@@ -98,7 +98,7 @@ async def test_wishes_that_cannot_be_read_are_told_and_the_old_ones_stay(
     run = Run(folder, plan)
     task = asyncio.create_task(run.work(asyncio.Event()))
     await until(lambda: server.asked.total() > 5)
-    (folder / "steering.json").write_text("{")
+    (folder / "steering.json").write_text('{"servers":' * 9999)
     await until(lambda: "steering.json is not followed" in run.message())
     await asyncio.wait_for(task, 60)
     assert run.progress.done == 100
