@@ -15,6 +15,7 @@ from console.feed.reader import Feed
 from console.key_order import KeyOrder
 from console.screens.frame import FrameScreen
 from console.screens.table import SCREENS, screen_class
+from console.theme import DARK, LIGHT
 from engine.client import Client, CommandRefused, EngineUnavailable
 from state.errors import StateError
 from state.folder import StateFolder, state_folder
@@ -35,6 +36,7 @@ class Console(App[None]):
     TITLE = "Alula"
     CSS = """
     Screen { layers: base; }
+    CommandPalette SearchIcon { display: none; }
     .heading { height: 1; color: $text-muted; text-style: bold; padding: 0 1; }
     """
     ENABLE_COMMAND_PALETTE = True
@@ -62,6 +64,7 @@ class Console(App[None]):
 
     def __init__(self, folder: StateFolder, *, start_engine: bool = True) -> None:
         super().__init__(driver_class=choose_driver(), watch_css=False)
+        self.register_theme(LIGHT)
         self.folder = folder
         self.client = Client(folder)
         self.records: dict[str, Any] = {}
@@ -160,7 +163,7 @@ class Console(App[None]):
 
     def action_light_or_dark(self) -> None:
         """Change between the light and the dark theme."""
-        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+        self.theme = LIGHT.name if self.current_theme.dark else DARK
 
     def action_help(self) -> None:
         """Show the keys."""

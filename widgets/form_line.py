@@ -21,7 +21,7 @@ class FormLine(Horizontal):
         &.wrong > .label { color: $error; }
         &:focus-within > .label { color: $accent; text-style: bold; }
         & Input { height: 1; border: none; padding: 0 1; background: $boost; width: 1fr; }
-        & Input:focus { background: $primary-background; }
+        & Input:focus { background: $primary 30%; }
         & Select { width: 1fr; height: 1; }
     }
     """

@@ -9,6 +9,14 @@ from textual.screen import ModalScreen
 from textual.widgets import DirectoryTree
 
 
+class FileTree(DirectoryTree):
+    """Signs that every terminal has."""
+
+    ICON_NODE = "+ "
+    ICON_NODE_EXPANDED = "- "
+    ICON_FILE = "  "
+
+
 class FileChoice(ModalScreen[Path]):
     """Returns the file, or `None` after Escape."""
 
@@ -32,7 +40,7 @@ class FileChoice(ModalScreen[Path]):
 
     def compose(self) -> ComposeResult:
         """The tree."""
-        tree = DirectoryTree(self._folder)
+        tree = FileTree(self._folder)
         folder = "   f: the folder" if self._folders else ""
         tree.border_subtitle = f"Enter: the file{folder}   u: one up   Esc: back"
         yield tree

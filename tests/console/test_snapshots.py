@@ -54,7 +54,7 @@ def test_a_screen(name: str, size: tuple[int, int], app: Console, snap_compare: 
     assert snap_compare(app, terminal_size=size, run_before=shown(SCREENS[name]))
 
 
-@pytest.mark.parametrize("theme", ["textual-light", "ansi-dark"])
+@pytest.mark.parametrize("theme", ["alula-light", "ansi-dark"])
 def test_the_overview_in_another_theme(theme: str, app: Console, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(120, 40), run_before=shown("1", theme))
 
