@@ -94,6 +94,14 @@ def latest_progress(connection: sqlite3.Connection, run_id: int) -> Regeneration
     return rows.read_one(connection, RegenerationProgress, sql, [run_id])
 
 
+def latest_overall_speed(connection: sqlite3.Connection, run_id: int) -> float | None:
+    """Tokens a second of a run as a whole, of the newest worker that has made some; `None` where none has."""
+    sql = """SELECT tokens_per_s_overall FROM regeneration_progress
+        WHERE run_id = ? AND tokens_per_s_overall IS NOT NULL ORDER BY taken_at DESC LIMIT 1"""
+    found = connection.execute(sql, [run_id]).fetchone()
+    return found[0] if found is not None else None
+
+
 def speed_history(
     connection: sqlite3.Connection, run_id: int, since: float, until: float, step_s: float
 ) -> tuple[tuple[float, float | None], ...]:

@@ -11,7 +11,7 @@ import msgspec
 from engine.campaign.measured import measured
 from engine.campaign.specification import Specification
 from state.records.campaigns import CampaignStep, StepKind
-from state.regenerations import find_regeneration, latest_progress
+from state.regenerations import find_regeneration, latest_overall_speed, latest_progress
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def _regeneration(database: sqlite3.Connection, wanted: Specification, step: Cam
         "failed": progress.failed,
         "failed_by_kind": progress.failed_by_kind,
         "tokens": progress.completion_tokens,
-        "tokens_per_s": progress.tokens_per_s_overall,
+        "tokens_per_s": latest_overall_speed(database, run.id),
     }
     asked = progress.done + progress.failed
     share, most = progress.failed / asked if asked else 1.0, wanted.regenerate.most_failed

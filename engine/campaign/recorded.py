@@ -15,7 +15,7 @@ from engine.train.store import plans, progress
 from state.bench import read_benches
 from state.campaigns import find_campaign, read_campaign_steps, read_campaigns
 from state.folder import StateFolder
-from state.regenerations import latest_progress, read_regenerations
+from state.regenerations import latest_overall_speed, latest_progress, read_regenerations
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +51,9 @@ def regeneration_pace(database: sqlite3.Connection) -> float | None:
     """Answers an hour of the newest regeneration that tells its speed."""
     for run in read_regenerations(database):
         found = latest_progress(database, run.id)
-        if found is not None and found.done and found.completion_tokens and found.tokens_per_s_overall:
-            return found.done * 3600 * found.tokens_per_s_overall / found.completion_tokens
+        speed = latest_overall_speed(database, run.id)
+        if found is not None and found.done and found.completion_tokens and speed:
+            return found.done * 3600 * speed / found.completion_tokens
     return None
 
 

@@ -24,7 +24,9 @@ class Mark(msgspec.Struct, frozen=True):
 def why_moved(before: Mark, now: Mark) -> str:
     """What moved the finish from one estimate to the other; empty where it stands."""
     moved_s = now.monotonic + now.eta.median_s - before.monotonic - before.eta.median_s
-    if abs(moved_s) < max(LEAST_S, LEAST_SHARE * now.eta.median_s) or before.eta.tokens_per_s <= 0:
+    if min(before.eta.tokens_per_s, now.eta.tokens_per_s) <= 0:  # nothing is known yet, or nothing is left
+        return ""
+    if abs(moved_s) < max(LEAST_S, LEAST_SHARE * now.eta.median_s):
         return ""
     since = span(now.monotonic - before.monotonic)
     said = f"{span(abs(moved_s))} {'later' if moved_s > 0 else 'earlier'} than {since} ago"

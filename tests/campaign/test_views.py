@@ -12,8 +12,10 @@ from click.testing import CliRunner
 from console.command_line.root import alula
 from engine.campaign.costs import cost_of
 from engine.campaign.document import document_of
+from engine.campaign.examining import examine
 from engine.campaign.foretelling import foretell
 from engine.campaign.points import costs_of, points_of
+from engine.campaign.recorded import regeneration_pace
 from engine.campaign.specification import LimitsPart
 from engine.campaign.view import view_of
 from engine.train_plan import next_document
@@ -22,6 +24,8 @@ from state.database import open_database
 from state.folder import state_folder
 from state.records.campaigns import CampaignStep, CampaignView
 from state.records.jobs import Job
+from state.records.regeneration import Regeneration, RegenerationProgress
+from state.regenerations import add_regeneration, write_progress
 from tests.campaign.made import NOW, fill, specification
 
 
@@ -141,3 +145,19 @@ def test_steps_stand_in_the_database_as_they_were_told(home: Path) -> None:
     view = made(home, 12)
     with closing(open_database(state_folder().database_path)) as database:
         assert read_campaign_steps(database, view.campaign.id) == view.steps
+
+
+def test_the_speed_of_a_regeneration_outlives_a_worker_that_had_nothing_left_to_do(home: Path) -> None:
+    run = Regeneration(name="r", run_folder="/r", inputs=("i",), server_url="u", concurrency=1, total=2, created_at=1.0)
+    progress = RegenerationProgress(
+        run_id=1, taken_at=1.0, done=1, failed=0, in_flight=1, completion_tokens=60, tokens_per_s_now=9.0,
+        tokens_per_s_overall=10.0, eta_s=None, eta_low_s=None, eta_high_s=None,
+    )  # fmt: skip
+    ended = msgspec.structs.replace(progress, taken_at=2.0, done=2, tokens_per_s_overall=None)
+    step = CampaignStep(campaign_id=1, position=0, name="regenerate", kind="regen", work="r")
+    with closing(open_database(state_folder().database_path)) as database:
+        add_regeneration(database, run)
+        for one in (progress, ended):
+            write_progress(database, one)
+        assert examine(database, specification(), step).figures["tokens_per_s"] == 10.0
+        assert regeneration_pace(database) == 2 * 3600 * 10.0 / 60

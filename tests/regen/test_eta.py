@@ -100,6 +100,8 @@ def test_why_it_moved_is_said_in_words() -> None:
     slower = Mark(600.0, 600.0, 0.0, 64, Eta(40_000.0, 0, 0, 1e7, 250.0, 500.0))
     longer = Mark(600.0, 1200.0, 600.0, 64, Eta(40_000.0, 0, 0, 1.1e7, 280.0, 550.0))
     assert why_moved(before, before) == ""
+    ended = Mark(600.0, 600.0, 0.0, 64, Eta(0.0, 0.0, 0.0))
+    assert why_moved(before, ended) == "", "nothing is left, so there is no speed any more"
     assert "later than 10 min ago: the servers are slower, 250 tok/s in place of 280" in why_moved(before, slower)
     assert "answers are longer than thought, 550 tokens in place of 500" in why_moved(before, longer)
     assert "no server answered for 10 min" in why_moved(before, longer)
