@@ -8,7 +8,7 @@ import msgspec
 
 from engine.check.deployment import assemble
 from engine.check.errors import SourceUnreadable
-from engine.check.records import Benchmark, Launch, LiveServer, Place
+from engine.check.records import Benchmark, Launch, LiveServer
 from engine.check.report.result import Checked, Outcome, Unchecked, check_deployment
 
 OWN_SERVER_TIMEOUT_S = 2.0
@@ -73,16 +73,11 @@ class Collection:
             )
 
     def add_training(self, name: str) -> None:
-        """A training recipe: SpecForge's run.yaml, with what a manifest of its data says beside it."""
-        from engine.check.bounded_file import read_text
-        from engine.check.bounded_yaml import documents, value_of
+        """A training recipe: SpecForge's run.yaml, with what the files that it names say beside it."""
+        from engine.check.training_recipe import read_recipe
 
         def read() -> None:
-            (root, *_) = [*documents(read_text(Path(name)), name), None]
-            found = value_of(root, name) if root is not None else None
-            if not isinstance(found, dict):
-                raise SourceUnreadable("is no training recipe: a mapping is expected", Place(name), "give run.yaml")
-            self._training = found
+            self._training = read_recipe(Path(name))
 
         self._attempt(read)
 

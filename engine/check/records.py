@@ -213,7 +213,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     benchmarks: tuple[Benchmark, ...] = ()
     """What the same script measures it with, and results given beside it."""
     training: Mapping[str, Any] | None = None
-    """A training recipe to check: SpecForge's run.yaml, with what manifests beside its data say."""
+    """A training recipe to check: SpecForge's run.yaml, with what the files that it names say."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import pytest
 from engine.check.records import DecodeLine
 from tests.check.pairs import dflash_tensors
 from tests.check.test_rules import (
-    CASES, DEEPSEEK, DRAFT, DRAFT_CONFIG, EAGLE, EAGLE_1, GONE, IDS, MLA, NONE, PLAIN, REAL_TEXT, SERVE, SOUND, STEPS, TOKENS, TOP_K, TREE,
+    CASES, DEEPSEEK, DRAFT, DRAFT_CONFIG, EAGLE, EAGLE_1, GONE, IDS, MLA, NONE, PLAIN, REAL_TEXT, SERVE, SOUND, STEPS, TARGET, TOKENS, TOP_K, TREE,
     VLLM, VOCABULARY, S, Setup, benchmark, decoded, found, recipe, running, states, window,
 )  # fmt: skip
 
@@ -147,6 +147,8 @@ FOUND = [
     ("tensor-shape-mismatch", S(changed={"norm.weight": ("BF16", (256,))})),
     ("aux-width-mismatch", S(alg("DFLASH"), draft=DFLASH, tensors=DFLASH_TENSORS, changed={"fc.weight": ("BF16", (512, 512))})),
     ("train-width-mismatch", S(more=recipe(hidden_states_width=1024))),
+    ("train-width-mismatch", S(more=recipe(trained_hidden_size=1024))),
+    ("capture-layers-differ-from-training", S(more=recipe(trained_layer_ids=[2, 16, 29]))),
     ("train-target-differs", S(more=recipe(target_model_path="a/other"))),
     ("train-vocab-map-differs", S(more=recipe(model={"draft_vocab_size": 128}))),
     ("train-template-mismatch", S(more=recipe(chat_template="qwen"))),
@@ -295,6 +297,8 @@ QUIET = [
     ("tokenizer-mismatch", S(f"{SERVE} --speculative-algorithm NGRAM {DRAFT}", files={"target/tokenizer.json": VOCABULARY % "b", "draft/tokenizer.json": VOCABULARY % "c"})),
     ("special-token-mismatch", S(draft={"eos_token_id": 3}, files={"target/generation_config.json": '{"eos_token_id": [2, 3]}'})),
     ("special-token-mismatch", S(EAGLE, draft={"eos_token_id": 3})),
+    ("special-token-mismatch", S(target={"eos_token_id": 3, "text_config": TARGET}, draft={"eos_token_id": 3})),
+    ("capture-layers-differ-from-training", S(more=recipe(trained_layer_ids=[1, 15, 28]))),
     ("fc-bypassed", S(target={"hidden_size": 1024}, draft={"target_hidden_size": 1024}, changed={"fc.weight": ("BF16", (512, 3072)), "embed_tokens.weight": ("BF16", (1024, 512))})),
     ("draft-hidden-size-mismatch", S(alg("STANDALONE"), target={"hidden_size": 1024}, draft=PLAIN, tensors=NONE)),
     ("config-unreadable", S(SOUND.replace("{target}", "somebody/model"))),

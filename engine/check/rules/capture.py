@@ -125,7 +125,7 @@ def capture_layer_count_mismatch(facts: Facts) -> Iterator[Detail]:
     "The captured layers are not those that the draft was trained on",
     explanation="The draft learned from the outputs of certain layers. Served with others it drafts from states it has never "
     "seen: accept length falls, silently.",
-    source="training manifest beside the draft; sglang 0.5.23, set_eagle3_layers_to_capture of each class",
+    source="training recipe, or manifest beside the draft; sglang 0.5.23, set_eagle3_layers_to_capture of each class",
 )
 def capture_layers_differ_from_training(facts: Facts) -> Iterator[Detail]:
     """Compared as outputs of layers, the convention of each side counted."""
@@ -137,7 +137,7 @@ def capture_layers_differ_from_training(facts: Facts) -> Iterator[Detail]:
         yield Detail(
             f"Trained on the outputs of layers {sorted(trained)}; the server hands over the outputs of layers {served}.",
             (
-                Evidence(what="training manifest: aux_hidden_state_layer_ids", found=str(trained)),
+                Evidence(what="training: aux_hidden_state_layer_ids", found=str(trained)),
                 facts.config_key("draft", IDS),
             ),
             Fix(text=f"set {IDS} so that the outputs of {sorted(trained)} are taken"),
@@ -249,7 +249,10 @@ def capture_layers_default(facts: Facts) -> Iterator[Detail]:
 
 
 def _trained_outputs(facts: Facts) -> list[int] | None:
-    """Layers whose outputs the draft was trained on, by the manifest beside it (SpecForge's and ours name outputs)."""
+    """Layers whose outputs the draft was trained on, by the recipe or the manifest beside it; all name outputs."""
+    told = (facts.deployment.training or {}).get("trained_layer_ids")
+    if isinstance(told, list):
+        return told
     training = (facts.deployment.draft.training if facts.deployment.draft is not None else None) or {}
     model = training.get("model")
     places = (training, model if isinstance(model, dict) else {}, training.get("eagle_config") or {})

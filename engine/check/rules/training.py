@@ -22,9 +22,9 @@ def train_width_mismatch(facts: Facts) -> Iterator[Detail]:
     if recipe is None or facts.draft.fc_in is None or facts.target.hidden_size is None:
         return
     model = _section(recipe, "model")
-    ids = model.get("aux_hidden_state_layer_ids") or facts.draft.nested_ids or [0, 0, 0]
-    stored = recipe.get("hidden_states_width")
-    width = stored if isinstance(stored, int) else facts.target.hidden_size * len(ids)
+    ids = model.get("aux_hidden_state_layer_ids") or recipe.get("trained_layer_ids") or facts.draft.nested_ids
+    stored, hidden = recipe.get("hidden_states_width"), recipe.get("trained_hidden_size", facts.target.hidden_size)
+    width = stored if isinstance(stored, int) else hidden * len(ids or [0, 0, 0])
     if width != facts.draft.fc_in:
         evidence = (
             Evidence(what="recipe: width of the states", expected=str(facts.draft.fc_in), found=str(width)),

@@ -194,13 +194,14 @@ def tokenizer_mismatch(facts: Facts) -> Iterator[Detail]:
     source="config.json and generation_config.json of both",
 )
 def special_token_mismatch(facts: Facts) -> Iterator[Detail]:
-    """Both name one, and these have nothing in common."""
+    """Both name one, and these have nothing in common; a multimodal target may name it beside its `text_config`."""
     if facts.algorithm not in ("EAGLE3", "STANDALONE") or not facts.target.config or not facts.draft.config:
         return
+    whole = facts.deployment.target
+    beside = ((whole.config or {}), (whole.generation_config or {})) if whole is not None else ()
     for key in ("bos_token_id", "eos_token_id", "pad_token_id"):
         draft, target = _ids(facts.draft.config.get(key)), _ids(facts.target.config.get(key))
-        generation = (facts.deployment.target.generation_config or {}) if facts.deployment.target is not None else {}
-        target |= _ids(generation.get(key))
+        target = target.union(*(_ids(one.get(key)) for one in beside))
         if draft and target and not draft & target:
             yield Detail(
                 f"{key}: the draft says {sorted(draft)}, the target {sorted(target)}.",
