@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.app import ComposeResult
 from textual.css.query import NoMatches
 from textual.geometry import Size
@@ -70,6 +71,11 @@ class FrameScreen(Screen[None]):
         """Ask for what this screen needs, and show what is known already."""
         self.console.want(self.TOPICS | {"engine"})
         self.show_everything()
+
+    def on_unmount(self) -> None:
+        """Let go of what was drawn."""
+        # This cache of Textual 8.2 lacks its `classmethod`: it would keep the drawn lines of a thousand closed widgets.
+        StylesCache.get_inner_outer.cache_clear()
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the smallest useful size only a summary is drawn."""
