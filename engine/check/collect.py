@@ -126,7 +126,9 @@ class Collection:
             read()
         except SourceUnreadable as error:
             place = error.place
-            self._unchecked.append(Unchecked(place.source, place.line, place.column, error.message, error.remedy))
+            self._unchecked.append(
+                Unchecked(place.source, place.line, place.column, error.message, error.remedy, error.empty)
+            )
 
 
 def _serves(launch: Launch, server: LiveServer) -> bool:

@@ -121,6 +121,16 @@ def test_the_release_decides_which_flags_exist(script: Path) -> None:
     assert "flag-unknown" not in rules(run("--json", "--sglang-version", "0.5.9", script))
 
 
+def test_a_source_that_speaks_of_no_server_beside_one_that_does_is_no_failure(script: Path, tmp_path: Path) -> None:
+    start, unclear = tmp_path / "start.sh", tmp_path / "unclear.sh"
+    start.write_text("docker compose up -d\n")
+    unclear.write_text("python3 -m sglang.launch_server_of_ours --model-path /m\n")
+    assert run(start).exit_code == 2
+    assert run(script, start).exit_code == run(script).exit_code == 1
+    assert "start.sh: no server start found" in run(script, start).stderr
+    assert run(script, unclear).exit_code == 2
+
+
 def test_what_cannot_be_checked_ends_with_2_and_says_where(tmp_path: Path) -> None:
     binary = tmp_path / "x.sh"
     binary.write_bytes(b"python\n\0")

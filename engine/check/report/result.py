@@ -26,6 +26,8 @@ class Unchecked(msgspec.Struct, frozen=True):
     column: int | None
     message: str
     remedy: str
+    empty: bool = False
+    """It was read, and speaks of no server: beside sources that do, that is no failure."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -37,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """2: something could not be checked, 1: errors found, 0: none."""
-        if self.unchecked or not self.checked:
+        if not self.checked or any(not one.empty for one in self.unchecked):
             return 2
         return 1 if any(one.count("error") for one in self.checked) else 0
 

@@ -25,7 +25,7 @@ def sarif_report(outcome: Outcome) -> bytes:
         "results": [_result(one, finding, order[finding.rule]) for one, finding in findings],
         "invocations": [
             {
-                "executionSuccessful": not outcome.unchecked,
+                "executionSuccessful": outcome.exit_code != 2,
                 "exitCode": outcome.exit_code,
                 "toolExecutionNotifications": [_notification(one) for one in outcome.unchecked],
             }

@@ -1,17 +1,20 @@
 """Reads one source of any form: decides what it is by content and name, and finds the servers in it."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import msgspec
 
 from engine.check.bounded_file import MAX_BYTES, read_ends, read_stream, read_text
-from engine.check.errors import SourceUnreadable
+from engine.check.errors import NoServer, SourceUnreadable
 from engine.check.paths import is_file
 from engine.check.records import Argument, Benchmark, Launch, LiveServer, Place
 from engine.check.sources.text import SourceText
 
+SPOKEN_OF = re.compile(r"launch_server|sglang[\s'\",]+serve\b|vllm|speculative", re.IGNORECASE)
+"""A source with such words and no start found in it may start one in a way that is not understood."""
 ADVICE = (
     "Give a file with 'python -m sglang.launch_server ...', 'sglang serve ...' or 'vllm serve ...': "
     "a script, a systemd unit, a compose file or Kubernetes manifest, a --config YAML, or a server's log."
@@ -40,7 +43,8 @@ def find_servers(text: str, name: str, path: Path | None) -> Found:
     home = str(Path.home())
     found = _by_form(text, name, path, home)
     if not found.launches and not found.logged and not found.benchmarks:
-        raise SourceUnreadable("no server start found", Place(name), ADVICE)
+        error = SourceUnreadable if SPOKEN_OF.search(text) is not None else NoServer
+        raise error("no server start found", Place(name), ADVICE)
     return found
 
 
