@@ -12,6 +12,7 @@ from engine.jobs.recipes.records import Recipe
 
 UNCHECKED = "check"
 """The rule's name where the checker could not look."""
+REMEDY = "give SpecForge's run.yaml"
 
 
 def findings_of(recipe: Recipe, launch: Launch, interpreter: FoundInterpreter | None) -> tuple[Problem, ...]:
@@ -47,9 +48,9 @@ def _training_problems(path: Path) -> tuple[Problem, ...]:
         (root, *_) = [*documents(read_text(path), str(path)), None]
         found = value_of(root, str(path)) if root is not None else None
     except SourceUnreadable as error:
-        return (Problem(UNCHECKED, "error", f"{path}: {error.message}", error.remedy),)
+        return (Problem(UNCHECKED, "error", f"{path}: {error.message}", error.remedy or REMEDY),)
     if not isinstance(found, dict):
-        return (Problem(UNCHECKED, "error", f"{path} is no mapping of settings", "give SpecForge's run.yaml"),)
+        return (Problem(UNCHECKED, "error", f"{path} is no mapping of settings", REMEDY),)
     section = found.get("model")
     named = section.get("target_model_path") if isinstance(section, dict) else None
     target = read_model(named, "target", None, path.parent) if isinstance(named, str) else None
