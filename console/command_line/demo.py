@@ -9,8 +9,9 @@ import click
 
 from console.command_line.live_view import to_json
 from console.demo.commands import CommandFailed, Commands
+from console.demo.place import take_place
 from console.demo.settings import SMALL, WHOLE
-from console.demo.story import Story, make_folder
+from console.demo.story import Story
 
 LEAVING_S = 60.0
 """A command or a question that is under way is waited for before all is cleaned up."""
@@ -26,13 +27,15 @@ def demo(headless: bool, small: bool, keep: bool, as_json: bool) -> None:
 
     All on a throw-away state folder, in minutes on two idle cores. In a terminal the console opens on it. Training
     needs the extra `train`; without it the shipped draft is measured alone. The reference server is a small real model
-    for machines with no GPU; its speed says nothing about one. Exit code 0; 1 where a step failed.
+    for machines with no GPU; its speed says nothing about one. One that was killed in its campaign is gone on with.
+    Exit code 0; 1 where a step failed.
 
     Example: alula demo --headless
     """
-    folder = make_folder()
+    place = take_place()
+    folder = place.folder
     plain = headless or as_json or not sys.stdout.isatty()
-    story = Story(Commands(folder, quiet=as_json or not plain), SMALL if small else WHOLE)
+    story = Story(Commands(folder, quiet=as_json or not plain), SMALL if small else WHOLE, place.fault)
     try:
         code = _headless(story, as_json) if plain else _console(story)
     finally:

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 from console.demo.commands import CommandFailed, Commands
 from console.demo.fault import Fault, show_fault, wait_for
+from console.demo.place import forget, remember
 from console.demo.report import Report, report_of
 from console.demo.settings import NAME, Size, can_train, write_campaign
 from engine.campaign.reports import read_view
@@ -27,9 +27,11 @@ NO_TRAINING = (
 class Story:
     """The demonstration on one state folder."""
 
-    def __init__(self, commands: Commands, size: Size) -> None:
+    def __init__(self, commands: Commands, size: Size, seen: Fault | None = None) -> None:
+        """`seen` is what a demonstration on this folder had shown before it was killed in its campaign."""
         self.commands = commands
         self.size = size
+        self.seen = seen
         self.trains = can_train()
 
     def play(self) -> Report:
@@ -39,7 +41,7 @@ class Story:
             CommandFailed: A step did not do what it should.
         """
         began = time.monotonic()
-        fault = self.begin()
+        fault = self.begin() if self.seen is None else self.go_on(self.seen)
         view = self.follow()
         return report_of(fault, view, time.monotonic() - began, trained=self.trains)
 
@@ -52,7 +54,21 @@ class Story:
         paths = self.commands.ask("reference", "paths")
         fault = show_fault(self.commands, paths)
         self.start_campaign(paths)
+        remember(self.commands.folder, fault)
         return fault
+
+    def go_on(self, seen: Fault) -> Fault:
+        """With the campaign of a demonstration that was killed, where it was.
+
+        Raises:
+            CommandFailed: It cannot be gone on with.
+        """
+        self.commands.say(
+            f"A demonstration was killed here: its campaign goes on.  {self.commands.folder}\n", bold=True
+        )
+        if self.commands.ask("campaign", "status", allowed=(0, 1))["campaign"]["state"] in ("failed", "stopped"):
+            self.commands.run("campaign", "resume", NAME)
+        return seen
 
     def start_campaign(self, paths: dict[str, str]) -> None:
         """Write the campaign's file, and start it."""
@@ -92,6 +108,7 @@ class Story:
     def clean_up(self) -> None:
         """Stop what still runs, and the engine."""
         self.commands.closed = False
+        forget(self.commands.folder)
         try:
             for job in self.commands.ask("jobs", "list"):
                 if job["ended_at"] is None:
@@ -112,10 +129,3 @@ def tell(view: CampaignView, told: set[str], say: Callable[..., None]) -> None:
             told.add(step.name)
             took = (step.ended_at or 0.0) - (step.began_at or 0.0)
             say(f"   {step.name:<16} {took:5.0f} s   {came_to(step)}")
-
-
-def make_folder() -> Path:
-    """A state folder of its own, thrown away in the end."""
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="alula-demo-"))
