@@ -44,6 +44,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("t", "t", "light_or_dark", "Theme", "Light or dark", footer=False),
     Action("e", "e", "start_engine", "Start engine", "Start the engine if none runs", footer=False),
     Action("q,ctrl+c,f10", "q", "quit_console", "Quit", "Leave; everything goes on"),
+    Action("ctrl+z", "^z", "suspend_process", "Suspend", "To the shell for a while; fg comes back", footer=False),
     Action("escape", "Esc", "back", "Back", "Back to where you came from", "details"),
     Action("slash", "/", "filter", "Filter", "Show matching rows; ! before the text inverts", "lists"),
     Action("enter", "Enter", "open", "Open", "Open the row under the cursor", "lists"),

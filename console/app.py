@@ -25,9 +25,8 @@ from widgets.terminal.driver import DiffDriver, choose_driver
 
 AGE_S = 1.0
 """How often ages and stale marks are looked at; nothing is sent where they are the same."""
-
-
 TOASTS_AT_ONCE = 3
+SAY_AGAIN_S = 30.0
 
 
 class Console(App[None]):
@@ -72,6 +71,7 @@ class Console(App[None]):
         self._start_engine = start_engine
         self._feed = Feed(folder.database_path, self._tell, self._fail)
         self._ages_due = 0.0
+        self._failed: tuple[str, float] = ("", 0.0)
         self._typed = KeyOrder(self, super().on_event)
 
     async def on_event(self, event: events.Event) -> None:
@@ -103,8 +103,8 @@ class Console(App[None]):
             self._call_out(known, event.record)
         if not self.screen_stack:
             return  # the console is being left
-        if not self.held and isinstance(self.screen, FrameScreen):
-            self.screen.fresh(event.topic, event.record)
+        if not self.held and (screen := self._in_sight()) is not None:
+            screen.fresh(event.topic, event.record)
             if time.monotonic() >= self._ages_due - AGE_S / 2:
                 self._look_at_ages()  # in the same frame as the records
 
@@ -208,15 +208,19 @@ class Console(App[None]):
 
     def _look_at_ages(self) -> None:
         self._ages_due = time.monotonic() + AGE_S * 1.5
-        if isinstance(self.screen, FrameScreen):
-            self.screen.redraw_ages()
+        if (screen := self._in_sight()) is not None:
+            screen.redraw_ages()
+
+    def _in_sight(self) -> FrameScreen | None:
+        """The screen on top, or the one that is seen behind a dialog."""
+        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, FrameScreen)), None)
 
     def _call_out(self, known: tuple[Alert, ...], found: tuple[Alert, ...]) -> None:
         """Ring the bell and show a toast for errors that have just opened."""
         old = {alert.id for alert in known}
         new = [alert for alert in found if alert.severity == "error" and alert.id not in old]
         for alert in new[:TOASTS_AT_ONCE]:
-            text = plain_line(f"{alert.title}: {alert.subject}. {alert.remedy}", 500)
+            text = plain_line(f"{_what(alert)}. {alert.remedy}", 500)
             self.notify(text, severity="error", timeout=15, markup=False)
         if new:
             self._call_through_terminal(new[0])
@@ -233,13 +237,22 @@ class Console(App[None]):
         if how in ("bell", "both"):
             self.bell()
         if how in ("osc9", "both") and isinstance(self._driver, DiffDriver):
-            self._driver.call_out(notification(f"{alert.title}: {alert.subject}"))
+            self._driver.call_out(notification(_what(alert)))
 
     def _tell(self, topic: str, record: Any) -> None:
         self.post_message(self.Fresh(topic, record))
 
     def _fail(self, message: str) -> None:
-        self.post_message(self.Said(message, error=True))
+        """What fails anew at each look is said once in a while. Called by the reading thread alone."""
+        known, at = self._failed
+        if message != known or time.monotonic() - at > SAY_AGAIN_S:
+            self._failed = (message, time.monotonic())
+            self.post_message(self.Said(message, error=True))
+
+
+def _what(alert: Alert) -> str:
+    """What is wrong, and with what."""
+    return alert.title if alert.subject in alert.title else f"{alert.title}: {alert.subject}"
 
 
 def run() -> None:

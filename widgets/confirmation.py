@@ -19,7 +19,7 @@ class Confirmation(ModalScreen[bool]):
     Confirmation {
         align: center middle;
         & > Vertical {
-            width: 72; max-width: 100%; height: auto; max-height: 100%;
+            width: 72; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto;
             border: round $warning; background: $surface; padding: 0 1;
         }
         & .consequences { margin: 1 0; }

@@ -11,6 +11,7 @@ from typing import Any
 from console.feed.topics import Topics, topics
 from state.database import open_database
 from state.errors import StateError
+from state.records.views import EngineView
 
 POLL_S = 0.1
 ALIVE_S = 2.0
@@ -54,6 +55,7 @@ class Feed(threading.Thread):
             except (sqlite3.Error, StateError) as error:
                 remedy = f"; {error.remedy}" if isinstance(error, StateError) else ""
                 self._fail(f"{error}{remedy}")
+                self._tell_unreadable()
                 self._ended.wait(1.0)
 
     def _follow(self, database: sqlite3.Connection) -> None:
@@ -71,6 +73,13 @@ class Feed(threading.Thread):
                 alive_due = time.monotonic() + ALIVE_S
                 self._look(database, readers, self._wanted & {"engine"})
             self._again.wait(POLL_S)
+
+    def _tell_unreadable(self) -> None:
+        """What is shown is old from now on; the next record of the engine says that it is not any more."""
+        view = EngineView(engine=None, alive=False, readable=False)
+        if self._known.get("engine") != view:
+            self._known["engine"] = view
+            self._tell("engine", view)
 
     def _look(self, database: sqlite3.Connection, readers: Topics, wanted: frozenset[str]) -> bool:
         """Gives whether a reader has more to tell, so that it is called again soon."""

@@ -156,6 +156,8 @@ class FrameScreen(Screen[None]):
 def _engine_words(view: EngineView | None) -> tuple[str, str]:
     if view is None:
         return "reading", "$text-muted"
+    if not view.readable:
+        return "state cannot be read", "$error"
     if not view.alive:
         return "engine down: press e", "$error"
     failing = [part.name for part in view.parts if part.state == "backing_off"]

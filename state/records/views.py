@@ -15,6 +15,8 @@ class EngineView(msgspec.Struct, frozen=True):
     engine: Engine | None
     alive: bool
     parts: tuple[EnginePart, ...] = ()
+    readable: bool = True
+    """Whether the database could be read at all when this was told."""
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
