@@ -110,7 +110,8 @@ def _ahead(known: Sequence[tuple[Source, Sequence[tuple[float, float]], Lengths]
         waiting += count * lengths.mean
         variance += lengths.deviation**2 * (count**2 / lengths.known + count)
         in_flight += sum(lengths.expected(tokens) - tokens for tokens, _ in flights)
-        steady += len(flights) * (lengths.mean + lengths.deviation**2 / lengths.mean) / 2
+        if flights:
+            steady += len(flights) * (lengths.mean + lengths.deviation**2 / max(1e-9, lengths.mean)) / 2
     return _Ahead(waiting, variance, in_flight, steady)
 
 

@@ -91,7 +91,7 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> Report | None
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     run = Run(folder, plan)
     ended = asyncio.Event()
-    report = asyncio.create_task(_report(run, reporter, ended))
+    report = asyncio.create_task(tell_each_second(run, reporter, ended))
     try:
         await run.work(stopping)
     finally:
@@ -112,14 +112,22 @@ def _remedy(run: Run, plan: Plan) -> str:
     return f"start the right server, then alula regen resume {plan.name}"
 
 
-async def _report(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
-    """Report each second, and once more at the end. Never cancelled: a write under way would land after the end."""
-    last = False
+async def tell_each_second(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
+    """Report how the run stands until it has ended, and once more then. Never cancelled: a write under way would land after the end.
+
+    An error of its own is logged, and ends nothing: answers count for more than figures.
+    """
+    last = complained = False
     while not last:
         last = ended.is_set()
-        progress = run.progress.report(0, time.time())
-        told = Report(message=run.message(), progress=progress, detail=run.detail())
-        await asyncio.to_thread(reporter.tell, told)
+        try:
+            progress = run.progress.report(0, time.time())
+            told = Report(message=run.message(), progress=progress, detail=run.detail())
+            await asyncio.to_thread(reporter.tell, told)
+        except Exception:
+            if not complained:
+                log.exception("cannot tell how the run stands (it goes on)")
+            complained = True
         if not last:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), REPORT_S)

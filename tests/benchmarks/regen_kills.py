@@ -26,7 +26,7 @@ from tests.benchmarks.results import Result
 KILLS = int(os.environ.get("REGEN_KILLS", "1000"))
 PEER_KILLS = 100
 """The script takes two seconds to start: it meets the first of the kills only."""
-RECORDS_A_KILL = 30
+RECORDS_A_KILL = int(os.environ.get("REGEN_RECORDS_A_KILL", "30"))
 CONCURRENCY = 16
 WORDS, DELAY_S = 160, (0.02, 0.2)
 COST_ROWS, PEER_COST_ROWS = 4000, 500
@@ -149,7 +149,7 @@ def _live_and_die(
                 return lives
             if lives and lives % 100 == 0:
                 report(f"{subject.name}: {lives} kills")
-        _start(subject, log.fileno()).wait()
+        _expect_good_end(subject, _start(subject, log.fileno()).wait())
     return len(kills)
 
 
@@ -162,11 +162,14 @@ def _dies(subject: Subject, kill: Kill, server: ForetoldServer, log: int) -> boo
     ended = process.poll()
     process.kill()
     process.wait()
-    if ended:
-        raise RuntimeError(
-            f"{subject.name} ended with {ended}: {subject.output.with_suffix('.log').read_text()[-800:]}"
-        )
+    _expect_good_end(subject, ended or 0)
     return ended == 0
+
+
+def _expect_good_end(subject: Subject, code: int) -> None:
+    if code:
+        said = subject.output.with_suffix(".log").read_text()[-2000:]
+        raise RuntimeError(f"{subject.name} ended with {code}: {said}")
 
 
 def _start(subject: Subject, log: int) -> "subprocess.Popen[bytes]":

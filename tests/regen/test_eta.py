@@ -37,6 +37,12 @@ def test_nothing_is_said_while_too_little_is_known_and_zero_at_the_end() -> None
     assert estimate([_source([9] * 9, [1.0], 5)], [], 4, CAP) is None
 
 
+def test_a_source_whose_server_counts_no_tokens_stops_nothing() -> None:
+    sources = [_source([0] * 9, [], 100), _source([160] * 9, [1.0], 100)]
+    eta = estimate(sources, [_window([160] * 9)], 4, CAP)
+    assert eta is not None and math.isfinite(eta.high_s)
+
+
 def test_answers_of_one_length_take_their_length_each() -> None:
     source = _source([100] * 500, [0.0] * 10, 1000)
     eta = estimate([source], [Window(20.0, 1000.0, 100.0, 10.0)] * 20, 10, CAP)

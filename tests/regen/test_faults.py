@@ -18,10 +18,12 @@ from engine.regen.answering import Ask
 from engine.regen.export import export_run
 from engine.regen.plan import PlanError, lock_run
 from engine.regen.records import Plan, Sample
+from engine.regen.reporting import Report
 from engine.regen.run import MOST_STUMBLES, Run
 from engine.regen.store import Store
 from engine.regen.verify import verify_run
 from engine.regen.wire import Wire
+from engine.regen.worker import tell_each_second
 from tests.regen.conftest import Fault, ScriptedServer, completion, make_run
 
 
@@ -257,6 +259,20 @@ async def test_a_program_that_always_errs_ends_the_pass(tmp_path: Path, server: 
     folder, plan = make_run(tmp_path, server.url, [f"odd {number}" for number in range(MOST_STUMBLES + 5)])
     with pytest.raises(KeyError):
         await asyncio.wait_for(Stumbling(folder, plan).work(asyncio.Event()), 60)
+
+
+async def test_figures_that_cannot_be_told_end_nothing(tmp_path: Path, server: ScriptedServer) -> None:
+    class Mute:
+        def tell(self, report: Report) -> None:
+            raise ZeroDivisionError
+
+    folder, plan = make_run(tmp_path, server.url, ["one"])
+    run, ended = Run(folder, plan), asyncio.Event()
+    telling = asyncio.create_task(tell_each_second(run, Mute(), ended))
+    await asyncio.wait_for(run.work(asyncio.Event()), 60)
+    ended.set()
+    await asyncio.wait_for(telling, 60)
+    assert run.progress.done == 1
 
 
 async def test_the_answer_to_another_prompt_is_not_stored(tmp_path: Path, server: ScriptedServer) -> None:
