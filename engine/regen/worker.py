@@ -113,9 +113,10 @@ def _remedy(run: Run, plan: Plan) -> str:
 
 
 async def tell_each_second(run: Run, reporter: Reporter, ended: asyncio.Event) -> None:
-    """Report how the run stands until it has ended, and once more then. Never cancelled: a write under way would land after the end.
+    """Report how the run stands until it has ended, and once more then.
 
-    An error of its own is logged, and ends nothing: answers count for more than figures.
+    Never cancelled: a write under way would land after the end. An error of its own is logged, and ends nothing:
+    answers count for more than figures.
     """
     last = complained = False
     while not last:
