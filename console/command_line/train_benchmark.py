@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--job", "number", type=int, help="The training that ran as this job, in place of NAME.")
+@click.option(
+    "--job", "number", type=click.IntRange(1, 2**63 - 1), help="The training that ran as this job, in place of NAME."
+)
 @click.option("--prompts", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--step", type=int, help="Of the checkpoint; the newest where not given.")
 @click.option(

@@ -1,5 +1,6 @@
 """Trainings of a state folder: a plan in a folder each, the job's own folder and the checkpoints beside it."""
 
+import re
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -17,12 +18,13 @@ from state.jobs import read_jobs
 from state.records.jobs import Job
 
 JOBS = "jobs"
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
 def training_folder(state: StateFolder, name: str) -> Path:
     """Where a training of that name lies. Raises `CannotPlan` for a name that is no folder's."""
-    if not name or name != Path(name).name or name.startswith("."):
-        raise CannotPlan(f"{name!r} is no name for a training", "give letters, digits, - and _")
+    if not NAME.fullmatch(name):
+        raise CannotPlan(f"{name[:80]!r} is no name for a training", "give --name: letters, digits, . - and _, 100 at most")
     return state.path / "trainings" / name
 
 

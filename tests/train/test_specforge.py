@@ -1,6 +1,7 @@
 """A training by SpecForge before it starts: configuration, commands, estimates, what stands against it."""
 
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -276,9 +277,53 @@ def test_a_draft_config_for_another_target_is_found(home: Path) -> None:
         (("--gpus", "a"), "not GPU indices"),
         (("--name", "../x"), "no name for a training"),
         (("--resume",), "no checkpoint to go on from"),
+        (("--name", "a\nb"), "no name for a training"),
+        (("--name", "x" * 300), "no name for a training"),
+        (("--gpus", ""), "no GPU to train on"),
+        (("--gpus", "0,0"), "an index twice"),
+        (("--capture-gpus=-1",), "none that a GPU has"),
+        (("--learning-rate", "nan"), "a learning rate of nan"),
+        (("--specforge", "/nowhere"), "there is no such folder"),
     ],
 )
 def test_what_cannot_be_planned_says_why(home: Path, more: tuple[str, ...], said: str) -> None:
     run = _start(home, *more)
     assert run.exit_code == 2
     assert said in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1,2", "delimiter"),
+        ("[1]", "no draft config"),
+        ("[" * 100_000, "recursion"),
+        ('{"hidden_size": 4096}', "num_attention_heads is missing"),
+        ('{"hidden_size": "big"}', "hidden_size is big"),
+        ('{"hidden_size": 8, "num_attention_heads": 0}', "num_attention_heads is 0"),
+        (
+            '{"hidden_size": 8, "num_attention_heads": 1, "vocab_size": 9, "intermediate_size": 8, "head_dim": -1}',
+            "head_dim is -1",
+        ),
+    ],
+)
+def test_a_draft_config_that_makes_no_sense_is_told(home: Path, text: str, said: str) -> None:
+    file = home / "draft.json"
+    file.write_text(text)
+    run = _start(home, "--draft-config", str(file))
+    assert run.exit_code == 2 and said in run.stderr and "alula train config" in run.stderr
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff\n", b'{"id": 1}\n', b"[" * 100_000 + b"\n", b'{"conversations": 3}\n'])
+def test_data_that_holds_no_conversation_is_told(home: Path, content: bytes) -> None:
+    data = home / "rubbish.jsonl"
+    data.write_bytes(content)
+    run = CliRunner().invoke(train, ["start", "--target", str(shipped_target()), "--data", str(data), "--dry-run"])
+    assert run.exit_code == 2 and "begins with a line that is no conversation" in run.stderr
+
+
+def test_a_pipe_as_data_is_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "pipe.jsonl")
+    given = ["start", "--target", str(shipped_target()), "--data", str(home / "pipe.jsonl"), "--dry-run"]
+    run = CliRunner().invoke(train, given)
+    assert run.exit_code == 2 and "no regular file" in run.stderr

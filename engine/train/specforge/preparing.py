@@ -1,6 +1,5 @@
-"""Reads what a plan needs: target, draft config, data, its manifest, this host."""
+"""Looks at what a plan needs: the target, SpecForge, an earlier try, this host."""
 
-import json
 import shutil
 import sys
 from collections.abc import Mapping
@@ -35,62 +34,10 @@ def target_config(target: str) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else model.config
 
 
-def draft_of(target: str, file: Path | None, draft_vocab_size: int | None) -> dict[str, Any]:
-    """The draft's config: from a file or folder, or made for the target. Raises `CannotPlan`."""
-    from engine.check.flags.release import choose_release
-    from engine.check.models import read_model
-    from engine.train.draft_config import CannotDraft, draft_config
-
-    if file is None:
-        try:
-            return draft_config(read_model(target, "target"), "llama", draft_vocab_size, choose_release(None).name)
-        except CannotDraft as error:
-            raise CannotPlan(str(error), error.remedy) from error
-    path = file / "config.json" if file.is_dir() else file
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise CannotPlan(f"{path}: {error}", "make one: alula train config --target ... --output ...") from error
-    if not isinstance(found, dict) or "hidden_size" not in found:
-        raise CannotPlan(f"{path} is no draft config", "make one: alula train config --target ... --output ...")
-    return found
-
-
 def chat_template(config: Mapping[str, Any]) -> str:
     """SpecForge's template for a model type; `llama3`, its own default, where none is known."""
     kind = str(config.get("model_type", ""))
     return next((name for start, name in TEMPLATES.items() if kind.startswith(start)), "llama3")
-
-
-def manifest_beside(data: Path) -> dict[str, Any]:
-    """What `alula regen export` or `alula data prepare` wrote beside the data; empty where nothing is."""
-    for path in (data.with_name(f"{data.stem}.manifest.json"), data.with_name("manifest.json")):
-        try:
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return {}
-
-
-def sample_count(data: Path) -> int:
-    """Lines of a JSONL file that hold something. Raises `CannotPlan`."""
-    try:
-        with data.open("rb") as stream:
-            count = sum(1 for line in stream if line.strip())
-    except OSError as error:
-        raise CannotPlan(f"{data} cannot be read: {error.strerror}", "give a JSONL file with --data") from error
-    if count == 0:
-        raise CannotPlan(f"{data} holds no conversation", "see how far the regeneration is: alula regen status")
-    return count
-
-
-def token_count(manifest: Mapping[str, Any], samples: int, max_length: int) -> int:
-    """Tokens of all conversations: by the manifest, and never more than the maximum length allows."""
-    most = samples * max_length
-    counted = [manifest.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    return min(most, sum(one for one in counted if isinstance(one, int))) if any(counted) else most
 
 
 def trainer_of(checkout: Path | None) -> Trainer:

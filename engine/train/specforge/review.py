@@ -1,5 +1,6 @@
 """A training as it would be started: plan, estimates, checks, commands."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,23 +11,21 @@ from engine.train.checkpoints import find_checkpoints
 from engine.train.specforge.checking import recipe_findings
 from engine.train.specforge.configuration import command, preparation, run_config
 from engine.train.specforge.estimates import MemoryEstimate, hidden_state_bytes, memory
+from engine.train.specforge.inputs import draft_of, manifest_beside, sample_count, token_count
 from engine.train.specforge.plan import CannotPlan, TrainingPlan
 from engine.train.specforge.preparing import (
     chat_template,
     differences,
-    draft_of,
     environment_of,
-    manifest_beside,
-    sample_count,
     surroundings,
     target_config,
-    token_count,
     trainer_of,
 )
 from engine.train.specforge.problems import Problem, Surroundings, problems
 from engine.train.store import JOBS, read_plan, training_folder
 from state.folder import StateFolder
 
+MOST_GPUS = 1024
 MAP_FILE = Path("vocab_mapping") / "vocab_mapping.pt"
 
 
@@ -122,6 +121,13 @@ def _plan(
         states = folder / "hidden-states"
     states = states.absolute() if states is not None else None
     checkout = options["checkout"].expanduser().absolute() if options["checkout"] else None
+    if checkout is not None and not checkout.is_dir():
+        raise CannotPlan(f"--specforge {checkout}: there is no such folder", "git clone SpecForge, and name its folder")
+    if not math.isfinite(options["learning_rate"]):
+        raise CannotPlan(f"a learning rate of {options['learning_rate']}", "as --learning-rate 1e-4")
+    trainer_gpus = _indices(options["gpus"], "--gpus")
+    if not trainer_gpus:
+        raise CannotPlan("--gpus names no GPU to train on", "as --gpus 0,1")
     samples = sample_count(data)
     mapped = options["vocabulary_map"]
     plan = TrainingPlan(
@@ -138,7 +144,7 @@ def _plan(
         samples=samples,
         tokens=token_count(manifest, samples, options["max_length"]),
         chat_template=options["chat_template"] or chat_template(config),
-        trainer_gpus=_indices(options["gpus"], "--gpus"),
+        trainer_gpus=trainer_gpus,
         capture_gpus=_indices(options["capture_gpus"], "--capture-gpus"),
         **{
             key: options[key]
@@ -193,6 +199,9 @@ def _resumed(plan: TrainingPlan, resume: bool) -> TrainingPlan:
 
 def _indices(text: str, option: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        found = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError as error:
-        raise CannotPlan(f"{option} {text}: not GPU indices", f"as {option} 0,1") from error
+        raise CannotPlan(f"{option} {text[:60]}: not GPU indices", f"as {option} 0,1") from error
+    if len(set(found)) < len(found) or any(not 0 <= one < MOST_GPUS for one in found):
+        raise CannotPlan(f"{option} {text[:60]}: an index twice, or none that a GPU has", f"as {option} 0,1")
+    return found
