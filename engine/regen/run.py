@@ -22,10 +22,9 @@ from engine.regen.records import Answer, Failure, Plan, Sample, Sampling
 from engine.regen.server import ChatServer
 from engine.regen.steering import read_steering, steering_changed_at
 from engine.regen.store import Store
+from engine.regen.stumbles import Stumbles
 from engine.regen.tokens.tokenizer import load_tokenizer
 from engine.regen.tuning import MOST
-from engine.regen.wire import LONGEST_MESSAGE, describe
-from state.outside_text import plain_line
 from state.records.regeneration import RegenerationDetail
 
 FETCHED = 512
@@ -34,8 +33,6 @@ GATHER_S = 0.25
 LOOK_S = 0.1
 TEND_S = 1.0
 DISK_AGAIN_S = 5.0
-MOST_STUMBLES = 20
-"""Samples that may fail by the program's own errors in one pass: more are no matter of one answer."""
 STOP_STORES_S = 8.0
 """How long a stop waits for answers in memory to be stored: well within the grace time of a job."""
 
@@ -67,12 +64,12 @@ class Run:
         self._results: asyncio.Queue[Result] = asyncio.Queue(maxsize=2 * WRITTEN_TOGETHER)
         self._answering: set[asyncio.Task[None]] = set()
         self._steered_at = steering_changed_at(folder)
-        self._stumbles = 0
+        self.stumbles = Stumbles()
 
     @property
     def pause_reason(self) -> str | None:
         """Why the run must not go on by itself."""
-        return self.pool.problem() or self.quality.problem(self.steering.pause_at)
+        return self.pool.problem() or self.stumbles.problem() or self.quality.problem(self.steering.pause_at)
 
     async def work(self, stopping: asyncio.Event) -> None:
         """Go on until every sample has an outcome, `stopping` is set, or it must pause. Then all is on disk.
@@ -188,19 +185,12 @@ class Run:
                 result = await answer_sample(number, sample, lease, self._ask(number, sample))
                 if isinstance(result, Answer):
                     result = msgspec.structs.replace(result, flaws=flaws_of(sample, result))
+                self.stumbles.went_well()
             except Exception as error:  # no answer may end a night's work, whatever a server sent
-                result = self._stumbled(number, error)
+                result = self.stumbles.failure(number, error)
             await self._results.put(result)
         finally:
             lease.give_up()
-
-    def _stumbled(self, number: int, error: Exception) -> Failure:
-        self._stumbles += 1
-        if self._stumbles > MOST_STUMBLES:
-            raise error
-        log.exception("sample %d: an error of the program itself", number)
-        message = plain_line(describe(error), LONGEST_MESSAGE)
-        return Failure(number=number, kind="program_error", message=message, tries=1)
 
     def _ask(self, number: int, sample: Sample) -> Ask:
         sampling = self._sampling(number, sample)

@@ -107,6 +107,8 @@ async def _answer(folder: Path, plan: Plan, reporter: Reporter) -> Report | None
 
 
 def _remedy(run: Run, plan: Plan) -> str:
+    if run.stumbles.problem() is not None:
+        return f"its log says more; report it, retry once it is mended: alula regen retry {plan.name}"
     if run.pool.problem() is None:
         return f"see alula regen flaws {plan.name}, then alula regen resume {plan.name}"
     return f"start the right server, then alula regen resume {plan.name}"
