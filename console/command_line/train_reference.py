@@ -34,7 +34,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--evaluate-every", default=0, type=click.IntRange(0), help="Steps between evaluations; 0: at the end.")
 @click.option("--log-every", default=10, show_default=True, type=click.IntRange(1), help="Steps between lines.")
 @click.option("--seed", default=1, show_default=True, type=int)
-@click.option("--threads", type=click.IntRange(1), help="CPU threads.")
+@click.option("--threads", type=click.IntRange(1, 4096), help="CPU threads.")
 @click.option("--resume", is_flag=True, help="Go on from the newest checkpoint in the output folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print what the run came to as JSON, as the last line.")
 def reference(as_json: bool, **options: Any) -> None:

@@ -11,6 +11,9 @@ import msgspec
 from engine.campaign.specification import CampaignError, Specification
 from state.outside_file import read_small_text
 
+MOST = 1e12
+"""Of anything that is counted or timed in a campaign's file."""
+
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -50,6 +53,7 @@ def check(wanted: Specification) -> None:
     if not wanted.target.reference and not wanted.target.command:
         _refuse_unknown_server(wanted)
     _check_amounts(wanted)
+    _check_numbers(wanted)
     _check_files(wanted)
 
 
@@ -73,6 +77,35 @@ def _check_amounts(wanted: Specification) -> None:
         raise CampaignError("[regenerate] held_out is 0 to 0.5, most_failed 0 to 1", "give shares, not percent")
     if not 0 <= regenerate.concurrency <= 4096 or regenerate.max_tokens < 1:
         raise CampaignError("[regenerate] concurrency is 0 to 4096, max_tokens 1 or more", "0 finds the concurrency")
+
+
+def _check_numbers(wanted: Specification) -> None:
+    """Each by its field: TOML knows nan and inf, and any whole number."""
+    target, train, regenerate, bench = wanted.target, wanted.train, wanted.regenerate, wanted.bench
+    above_zero: dict[str, tuple[float | None, ...]] = {
+        "[target] ready_within_s": (target.ready_within_s,),
+        "[data] workers": (wanted.data.workers,),
+        "[regenerate] limit": (regenerate.limit,),
+        "[regenerate] max_tokens": (regenerate.max_tokens,),
+        "[train] samples": train.samples if train is not None else (),
+        "[bench] limit": (bench.limit,),
+        "[bench] max_tokens": (bench.max_tokens,),
+        "[limits] hours": (wanted.limits.hours,),
+        "[limits] gpu_hours": (wanted.limits.gpu_hours,),
+        "[forecast] at": wanted.forecast.at,
+    }
+    zero_or_more: dict[str, float | None] = {
+        "[target] gpus": target.gpus,
+        "[train] gpus": train.gpus if train is not None else None,
+        "[regenerate] temperature": regenerate.temperature,
+        "[limits] price_per_gpu_hour": wanted.limits.price_per_gpu_hour,
+    }
+    for field, values in above_zero.items():
+        if any(not 0 < value <= MOST for value in values if value is not None):
+            raise CampaignError(f"{field} makes no sense", f"give a number above 0 and up to {MOST:,.0f}")
+    for field, value in zero_or_more.items():
+        if value is not None and not 0 <= value <= MOST:
+            raise CampaignError(f"{field} makes no sense", f"give a number from 0 to {MOST:,.0f}")
 
 
 def _check_files(wanted: Specification) -> None:

@@ -50,6 +50,12 @@ def test_paths_are_made_absolute_and_a_repository_stays_one(tmp_path: Path) -> N
         ("[bench]", "[regenerate]\nheld_out = 30\n[bench]", "held_out is 0 to 0.5"),
         ("[bench]", '[draft]\npath = "/nowhere"\n[bench]', "config.json"),
         ("[target]", "[target]\nreference = true", "config.json"),
+        ("[bench]", "[limits]\nhours = nan\n[bench]", "[limits] hours"),
+        ("[bench]", "[limits]\nprice_per_gpu_hour = inf\n[bench]", "price_per_gpu_hour"),
+        ("[bench]", "[forecast]\nat = [-1.0]\n[bench]", "[forecast] at"),
+        ("[bench]", "[train]\nsamples = [99999999999999999999]\n[bench]", "[train] samples"),
+        ("[target]", "[target]\ngpus = -1", "[target] gpus"),
+        ("[bench]", "[regenerate]\ntemperature = -0.5\n[bench]", "temperature"),
     ],
 )
 def test_a_slip_is_told_with_what_to_do(old: str, new: str, says: str, tmp_path: Path) -> None:

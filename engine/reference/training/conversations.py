@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.reference.training.settings import CannotTrain
 from engine.reference.vocabulary import ChatMessage, Vocabulary
+from state.outside_file import open_regular
 
 FORMS = "conversations or messages of role and content, or input_ids with loss_mask"
 HELD_OUT_PARTS = 10_000
@@ -91,7 +92,7 @@ def padded(
 def _records(path: Path) -> Iterator[tuple[int, Any]]:
     decoder = msgspec.json.Decoder()
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             for number, line in enumerate(stream, 1):
                 if line.strip():
                     yield number, decoder.decode(line)

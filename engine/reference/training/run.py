@@ -1,5 +1,6 @@
 """A whole run of the reference trainer: data, steps, evaluations, checkpoints; it can be stopped and gone on with."""
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -140,6 +141,9 @@ def _check(settings: TrainingSettings) -> None:
     ends = [one for one in (settings.steps, settings.epochs, settings.seconds) if one is not None]
     if len(ends) != 1 or ends[0] <= 0:
         raise CannotTrain("a run ends after steps, epochs or seconds", "give one of --steps, --epochs, --seconds")
+    for name in ("epochs", "seconds", "learning_rate", "held_out"):
+        if not math.isfinite(getattr(settings, name) or 0.0):
+            raise CannotTrain(f"--{name.replace('_', '-')} {getattr(settings, name)}", "give a number")
     if settings.batch < 1 or settings.depth < 1 or settings.log_every < 1 or settings.max_length < settings.depth + 3:
         raise CannotTrain(
             "batch, depth, log interval or length is too small", "give at least 1, and a longer maximum length"

@@ -1,6 +1,7 @@
 """Training data as tokens: what counts as an answer, what is held out, in what order it comes."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy
@@ -95,3 +96,9 @@ def test_padding_counts_nothing(tmp_path: Path) -> None:
     tokens, answers = padded(rows, 0)
     assert tokens.shape == answers.shape == (2, max(len(row.tokens) for row in rows))
     assert answers.sum() == sum(row.answers.sum() for row in rows)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(CannotTrain, match="no regular file"):
+        read_conversations([tmp_path / "pipe.jsonl"], VOCABULARY, 2048, 64)

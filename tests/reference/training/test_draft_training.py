@@ -172,3 +172,5 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
         _train(tmp_path, target=folder)
     with pytest.raises(CannotTrain, match="after steps, epochs or seconds"):
         _train(tmp_path, steps=None)
+    with pytest.raises(CannotTrain, match="--learning-rate nan"):
+        _train(tmp_path, learning_rate=float("nan"))
