@@ -107,8 +107,15 @@ def milestones_of(steps: Sequence[CampaignStep]) -> tuple[Milestone, ...]:
 def _milestone(name: str, row: dict[str, Any]) -> Milestone:
     speedup = row["speedup"] or [None, None, None]
     length = row["accept_length"][0] if row["accept_length"] else None
-    even = f"break-even {row['break_even'][0]:.2f}" if row["break_even"] else ""
-    return Milestone(name, length, speedup[0], speedup[1], speedup[2], row["void"] or even)
+    return Milestone(name, length, speedup[0], speedup[1], speedup[2], row["void"] or _even(row["break_even"]))
+
+
+def _even(found: Sequence[float | None] | None) -> str:
+    """A round cannot cost less than one step of the target: where it seems to, the target alone was held up."""
+    if not found or found[0] is None:
+        return ""
+    doubt = ", below 1: the baseline was disturbed, measure again" if found[0] < 1 else ""
+    return f"break-even {found[0]:.2f}{doubt}"
 
 
 def _held_out(export: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from state.records.campaigns import CampaignStep, CampaignView
 from state.records.jobs import Job
 from state.records.regeneration import Regeneration, RegenerationProgress
 from state.regenerations import add_regeneration, write_progress
-from tests.campaign.made import NOW, fill, specification
+from tests.campaign.made import FIGURES, NOW, fill, row, specification
 
 
 @pytest.fixture
@@ -161,3 +161,16 @@ def test_the_speed_of_a_regeneration_outlives_a_worker_that_had_nothing_left_to_
             write_progress(database, one)
         assert examine(database, specification(), step).figures["tokens_per_s"] == 10.0
         assert regeneration_pace(database) == 2 * 3600 * 10.0 / 60
+
+
+def test_a_break_even_that_cannot_be_says_so(home: Path) -> None:
+    with closing(open_database(state_folder().database_path)) as database:
+        campaign, steps = fill(database, home / "campaign", 12, state="done")
+        rows = [row("baseline", 1.0, 1.0, baseline=True), row("fast-s5", 1.85, 2.02)]
+        figures = {**FIGURES["measure"], "rows": rows}
+        measured = [
+            msgspec.structs.replace(step, figures=figures) if step.name == "measure" else step for step in steps
+        ]
+    remarks = {one.name: one.remark for one in view_of(campaign, tuple(measured), {}, NOW).milestones}
+    assert remarks["fast-s5"] == "break-even 0.92, below 1: the baseline was disturbed, measure again"
+    assert remarks["before: present-s5"] == "break-even 2.31"
