@@ -57,7 +57,7 @@ def forecast_of(steps: Sequence[CampaignStep]) -> dict[str, Any]:
 def _after_the_end(wanted: Specification, steps: Sequence[CampaignStep]) -> tuple[str, str]:
     row = _best(steps)
     if row is not None and row["speedup"][0] >= wanted.speedup:
-        return f"the goal is reached: deploy {row['name']}", ""
+        return _reached(row, wanted.speedup), ""
     name = f"{wanted.speedup:g}x" if wanted.speedup != 1 else "break even"
     needed = next((one for one in forecast_of(steps).get("needed", []) if one["goal"] == name), None)
     if needed is None:
@@ -65,6 +65,19 @@ def _after_the_end(wanted: Specification, steps: Sequence[CampaignStep]) -> tupl
     if needed["samples"]["value"] is None:
         return f"not more data ({needed['verdict']}): try another draft shape or cheaper rounds", "alula check"
     return f"regenerate up to {needed['samples']['value']:,.0f} samples: {needed['verdict']}", "alula data search"
+
+
+def _reached(row: dict[str, Any], goal: float) -> str:
+    """Nobody is told to deploy what may as well be slower than the goal."""
+    value, low, high = row["speedup"]
+    disturbed = bool(row["break_even"]) and row["break_even"][0] < 1
+    if not disturbed and (low is None or low >= goal):
+        return f"the goal is reached: deploy {row['name']}"
+    ends = f" ({low:.2f}–{high:.2f})" if low is not None and high is not None else ""
+    return (
+        f"not sure yet: {row['name']} gave {value:.2f}x{ends}, which does not lie wholly above {goal:g}x; "
+        "measure it again on a quiet machine, with more repeats"
+    )
 
 
 def _best(steps: Sequence[CampaignStep]) -> dict[str, Any] | None:

@@ -174,3 +174,22 @@ def test_a_break_even_that_cannot_be_says_so(home: Path) -> None:
     remarks = {one.name: one.remark for one in view_of(campaign, tuple(measured), {}, NOW).milestones}
     assert remarks["fast-s5"] == "break-even 0.92, below 1: the baseline was disturbed, measure again"
     assert remarks["before: present-s5"] == "break-even 2.31"
+
+
+@pytest.mark.parametrize(
+    ("speedup", "says"),
+    [([1.6, 1.55, 1.65], "deploy fast"), ([1.52, 1.4, 1.6], "not sure yet"), ([1.72, 0.74, 2.7], "not sure yet")],
+)
+def test_deploying_is_proposed_where_the_whole_range_reaches_the_goal(
+    home: Path, speedup: list[float], says: str
+) -> None:
+    with closing(open_database(state_folder().database_path)) as database:
+        campaign, steps = fill(database, home / "campaign", 12, state="done")
+        rows = [row("baseline", 1.0, 1.0, baseline=True), row("fast", 2.8, 1.6) | {"speedup": speedup}]
+        measured = tuple(
+            msgspec.structs.replace(step, figures={**FIGURES["measure"], "rows": rows})
+            if step.name == "measure"
+            else step
+            for step in steps
+        )
+    assert says in view_of(campaign, measured, {}, NOW).proposal
