@@ -24,7 +24,9 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 def training_folder(state: StateFolder, name: str) -> Path:
     """Where a training of that name lies. Raises `CannotPlan` for a name that is no folder's."""
     if not NAME.fullmatch(name):
-        raise CannotPlan(f"{name[:80]!r} is no name for a training", "give --name: letters, digits, . - and _, 100 at most")
+        raise CannotPlan(
+            f"{name[:80]!r} is no name for a training", "give --name: letters, digits, . - and _, 100 at most"
+        )
     return state.path / "trainings" / name
 
 
