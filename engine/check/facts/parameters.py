@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from engine.check.facts.draft import DraftFacts
 from engine.check.facts.plausible import MOST_LAYERS, implausible
 from engine.check.facts.target import integer
+from engine.check.flags.release import version_key
 
 Shape = tuple[int | None, ...]
 
@@ -29,18 +30,29 @@ def expected_parameters(draft: DraftFacts) -> Mapping[str, Shape] | None:
 
 DFLASH_CLASSES = frozenset({"DFlashDraftModel", "DFlash2DraftModel"})
 
-OPTIONAL = ("embed_tokens.weight", "lm_head.weight", "d2t", "t2d", "input_norm.weight", "fc.bias", "fc.weight")
-"""Tensors that may be there and are taken, or dropped on purpose."""
 
-OPTIONAL_ENDINGS = (
-    ".bias",
-    ".rotary_emb.inv_freq",
-    "_scale",
-    "_scale_inv",
-    "_zero_point",
-    "k_norm.weight",
-    "q_norm.weight",
-)
+def optional_parameters(draft: DraftFacts) -> Mapping[str, Shape]:
+    """Name to shape of what may be there beside: taken, or dropped on purpose.
+
+    The first layer's projection of query, key and value has no bias and no norms in the EAGLE-3 classes, whatever the
+    config says; that of the output has one with `attention_bias` or `bias` (sglang 0.5.23, models/llama_eagle3.py).
+    """
+    vocabulary = integer(draft.config.get("vocab_size"))
+    found: dict[str, Shape] = {
+        "embed_tokens.weight": (vocabulary, draft.hidden_size),
+        "lm_head.weight": (None, None),
+        "fc.weight": (None, None),
+        "d2t": (None,),
+        "t2d": (None,),
+    }
+    if draft.config.get("attention_bias") or draft.config.get("bias"):
+        layers = integer(draft.config.get("num_hidden_layers")) or 1
+        found |= {f"layers.{index}.self_attn.o_proj.bias": (draft.hidden_size,) for index in range(layers)}
+    return found
+
+
+OPTIONAL_ENDINGS = (".rotary_emb.inv_freq", "_scale", "_scale_inv", "_zero_point")
+"""Of buffers that are computed, and of quantised layers."""
 
 
 def _llama(draft: DraftFacts, hidden: int) -> Mapping[str, Shape]:
@@ -58,11 +70,16 @@ def _around(draft: DraftFacts, hidden: int) -> Mapping[str, Shape]:
     """What both EAGLE-3 classes have where the config says so."""
     found: dict[str, Shape] = {}
     if not draft.shares_embeddings:
-        found["embed_tokens.weight"] = (None, hidden)
+        found["embed_tokens.weight"] = (integer(draft.config.get("vocab_size")), hidden)
     if draft.config.get("fc_norm") or draft.config.get("use_aux_norm"):
         found.update({f"fc_norm.{index}.weight": (draft.target_hidden_size,) for index in range(draft.aux_count)})
     if draft.config.get("bias"):
         found["fc.bias"] = (hidden,)
+    before = draft.eagle_config or {}
+    whole = _times(draft.target_hidden_size, draft.aux_count)
+    wanted = before.get("norm_before_fc", draft.config.get("norm_before_fc"))
+    if wanted and draft.family == "eagle3_llama" and version_key(draft.release) >= version_key("0.5.20"):
+        found["input_norm.weight"] = (whole,)
     return found
 
 

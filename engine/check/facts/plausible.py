@@ -33,8 +33,13 @@ class Implausible(NamedTuple):
 
 
 def implausible(config: Mapping[str, Any]) -> Iterator[Implausible]:
-    """Numbers below 0 or above what is plausible. Lists and texts are other rules' matter."""
+    """Numbers below 0 or above what is plausible. Some models have lists; for texts see `texts`."""
     for key, largest in LARGEST.items():
         value = config.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value <= largest:
             yield Implausible(key, value, largest)
+
+
+def texts(config: Mapping[str, Any]) -> Iterator[str]:
+    """Keys that hold a text where a number must stand (`"4096"`): transformers 5 refuses to read such a config."""
+    return (key for key in LARGEST if isinstance(config.get(key), str))

@@ -1,18 +1,26 @@
 """What could not be read, told once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine.check.facts.deployment import Facts
-from engine.check.facts.plausible import implausible
+from engine.check.facts.plausible import implausible, texts
 from engine.check.records import Evidence, Fix, Model
 from engine.check.rules.registry import Detail, rule
+
+TARGET_KEYS = (
+    ("hidden_size", "n_embd", "d_model", "model_dim", "dim"),
+    ("num_hidden_layers", "num_layers", "n_layer", "n_layers"),
+)
+"""What models call them."""
+DRAFT_KEYS = ("hidden_size", "vocab_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
 
 
 @rule(
     "config-unreadable",
     "error",
     "A model's file cannot be read",
-    explanation="Broken JSON, a truncated shard, a header that lies. The server stops at the same place.",
+    explanation="Broken JSON, keys that every model has and this one lacks, a truncated shard, a header that lies. The server "
+    "stops at the same place, or builds the class's default shape.",
     source="safetensors 0.6; the files themselves",
     framework="any",
 )
@@ -28,6 +36,28 @@ def config_unreadable(facts: Facts) -> Iterator[Detail]:
                 yield Detail(
                     f"{problem.path} {problem.message}.", (Evidence(what=problem.path, found=problem.message),)
                 )
+        absent = [] if model.config is None else list(_absent_keys(facts, model))
+        if absent:
+            path = f"{model.folder}/config.json"
+            yield Detail(
+                f"{path} lacks {', '.join(absent)}.",
+                tuple(Evidence(what=f"{path}: {key}", found="absent") for key in absent),
+                Fix(text="restore the config that belongs to the weights"),
+            )
+
+
+def _absent_keys(facts: Facts, model: Model) -> Iterator[str]:
+    """Of a target without which nothing can be said; of a draft those that its class would fill with Llama 7B's."""
+    config = model.config or {}
+    if not config.get("architectures"):
+        yield "architectures"
+    if model.role == "target":
+        nested = any(isinstance(one, Mapping) for one in config.values())
+        for names in () if nested and facts.target.config is config else TARGET_KEYS:
+            if all(facts.target.config.get(name) is None for name in names):
+                yield names[0]
+    elif facts.draft.family in ("eagle3_llama", "eagle3_mla"):
+        yield from (name for name in DRAFT_KEYS if facts.draft.config.get(name) is None)
 
 
 @rule(
@@ -35,7 +65,7 @@ def config_unreadable(facts: Facts) -> Iterator[Detail]:
     "error",
     "A number in a config that no model has",
     explanation="Counts and widths below 0 or far above any model: a damaged or hostile file. Shapes that follow from it are "
-    "not computed.",
+    "not computed. A number in quotes is refused at start.",
     source="Alula; deepest published model: 126 layers, largest vocabulary: 262,208",
     framework="any",
 )
@@ -45,6 +75,16 @@ def config_value_implausible(facts: Facts) -> Iterator[Detail]:
         (facts.deployment.target, facts.target.config),
         (facts.deployment.draft, facts.draft.config),
     ):
+        for key in texts(config):
+            assert model is not None
+            evidence = Evidence(
+                what=f"{model.folder}/config.json: {key}", expected="a number", found=repr(config[key])[:80]
+            )
+            yield Detail(
+                f"The {model.role}'s config has {key} as a text, {evidence.found}: the start fails.",
+                (evidence,),
+                Fix(text="take the quotes off"),
+            )
         for one in implausible(config):
             assert model is not None
             found = f"{one.value:.6g}" if abs(one.value) < 1e300 else "a number of hundreds of digits"

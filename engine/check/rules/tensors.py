@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from engine.check.facts.deployment import Facts
-from engine.check.facts.parameters import OPTIONAL, OPTIONAL_ENDINGS, Shape, expected_parameters
+from engine.check.facts.parameters import OPTIONAL_ENDINGS, Shape, expected_parameters, optional_parameters
 from engine.check.records import Evidence, Fix
 from engine.check.rules.registry import Detail, rule
 
@@ -92,12 +92,11 @@ def tensor_unused(facts: Facts) -> Iterator[Detail]:
     expected, tensors = expected_parameters(facts.draft), facts.draft.tensors
     if expected is None or tensors is None or facts.algorithm != "EAGLE3":
         return
-    known = expected.keys() | set(OPTIONAL)
+    known = expected.keys() | optional_parameters(facts.draft).keys()
     unused = [
         name
         for name in tensors
         if name not in known and "d2t" not in name and not name.endswith(OPTIONAL_ENDINGS) and not _is_fused(name)
-        and not name.startswith("fc_norm.")
     ]  # fmt: skip
     if unused:
         shown = ", ".join(unused[:6]) + (f" and {len(unused) - 6} more" if len(unused) > 6 else "")
@@ -119,7 +118,7 @@ def tensor_shape_mismatch(facts: Facts) -> Iterator[Detail]:
     expected, tensors = expected_parameters(facts.draft), facts.draft.tensors
     if expected is None or tensors is None or facts.algorithm not in ("EAGLE", "EAGLE3", "DFLASH"):
         return
-    for name, shape in expected.items():
+    for name, shape in {**_beside(facts), **expected}.items():
         tensor = tensors.get(name)
         if tensor is None or name == "fc.weight" or _packed(tensor.dtype) or _fits(tensor.shape, shape):
             continue
@@ -130,6 +129,10 @@ def tensor_shape_mismatch(facts: Facts) -> Iterator[Detail]:
             (facts.tensor(name, wanted),),
             Fix(text="config and weights belong to different drafts: get both again"),
         )
+
+
+def _beside(facts: Facts) -> Mapping[str, Shape]:
+    return optional_parameters(facts.draft) if facts.draft.family in ("eagle3_llama", "eagle3_mla") else {}
 
 
 def _needed(facts: Facts) -> list[str]:

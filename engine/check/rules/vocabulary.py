@@ -81,6 +81,9 @@ def vocab_map_invalid(facts: Facts) -> Iterator[Detail]:
             (facts.tensor("t2d", draft.vocab_size),),
             fix,
         )
+    whole = draft.vocab_size
+    if whole is not None and draft.draft_vocab_size is not None and draft.draft_vocab_size > whole:
+        yield Detail(f"The head knows {draft.draft_vocab_size:,} tokens, the vocabulary has {whole:,}.", evidence, fix)
     offsets = model.integers.get("d2t")
     if offsets is None:
         return
