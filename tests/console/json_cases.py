@@ -91,7 +91,7 @@ CASES = (
     Case("campaign stop", "lived"),
     Case("train config", "--target {target}"),
     Case("train forecast", "--point 1000:1.5 --point 2000:1.7 --point 4000:1.9 --point 8000:2.1", codes=(0, 1)),
-    Case("train start", "--target {target} --data {prompts} --dry-run", codes=(0, 1)),
+    Case("train start", "--target {target} --data {conversations} --dry-run", codes=(0, 1)),
     Case("train status"),
 )
 """In the order in which an operator might type them."""

@@ -57,6 +57,11 @@ class LivedIn:
         return write_jsonl(self.folder / "prompts.jsonl", [{"id": f"p{n}", "prompt": f"def f{n}():"} for n in range(3)])
 
     @cached_property
+    def conversations(self) -> Path:
+        said = [{"role": "user", "content": "def f():"}, {"role": "assistant", "content": "return 1"}]
+        return write_jsonl(self.folder / "conversations.jsonl", [{"id": "c", "conversations": said}])
+
+    @cached_property
     def many(self) -> Path:
         return write_jsonl(self.folder / "many.jsonl", [{"prompt": f"def g{n}(): pass"} for n in range(300)])
 
