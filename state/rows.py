@@ -30,7 +30,7 @@ def read(
         values = dict(zip(names, row, strict=True))
         try:
             found.append(_decode(record, values))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise _unreadable(connection, record, values, error) from error
     return found
 
@@ -82,13 +82,13 @@ def _decode(record: type[Record], row: dict[str, Any]) -> Record:
         if isinstance(row.get(name), str):
             try:
                 row[name] = msgspec.json.decode(row[name])
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise msgspec.DecodeError(f"{error} - at `$.{name}`") from error
     return msgspec.convert(row, record, strict=False)
 
 
 def _unreadable(
-    connection: sqlite3.Connection, record: type[msgspec.Struct], row: dict[str, Any], error: msgspec.DecodeError
+    connection: sqlite3.Connection, record: type[msgspec.Struct], row: dict[str, Any], error: Exception
 ) -> StateError:
     path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", record.__name__).lower()

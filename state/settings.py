@@ -75,5 +75,5 @@ def load_settings(path: Path | None = None) -> Settings:
         raise StateError(f"{place}: {error}", "docs/watch.md lists the settings.") from error
     try:
         return msgspec.convert(tomllib.loads(text), Settings)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise StateError(f"{place}: {error}", "docs/watch.md lists the settings.") from error

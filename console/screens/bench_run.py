@@ -146,7 +146,7 @@ class BenchRunScreen(FrameScreen):
         self._shown = mark
         try:
             comparison = read_comparison(path)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, RecursionError) as error:
             said = Content.styled(plain_line(f"{path} cannot be read: {error}", 300), "$error")
             self.query_one("#comparison", Static).update(said)
             return

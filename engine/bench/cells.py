@@ -132,5 +132,5 @@ def _read(path: Path, record: type[Record]) -> Record | None:
         return msgspec.json.decode(path.read_bytes(), type=record)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise BenchError(f"{path} cannot be read: {error}", "measure again, or restore the file") from error

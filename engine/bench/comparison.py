@@ -255,7 +255,7 @@ def _problem(subject: Subject) -> Problem | None:
         return msgspec.json.decode(problem_path(subject.folder, subject.point).read_bytes(), type=Problem)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise BenchError(f"{subject.point}: its problem cannot be read: {error}", "measure it again") from error
 
 

@@ -74,7 +74,7 @@ def read_equality(folder: Path, point: str) -> Equality | None:
     """A point's comparison, where there is one."""
     try:
         return msgspec.json.decode(equality_path(folder, point).read_bytes(), type=Equality)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
 
 
@@ -178,5 +178,5 @@ async def _candidates(asker: Asker, text: str) -> list[tuple[float, str]]:
     try:
         rows: Any = msgspec.json.decode(answer)["meta_info"]["output_top_logprobs"][0]
         return [(float(likelihood), str(token)) for likelihood, _, token in rows]
-    except (msgspec.DecodeError, LookupError, TypeError, ValueError) as error:
+    except (msgspec.DecodeError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise Failed("rubbish", "log probabilities of an unknown form") from error

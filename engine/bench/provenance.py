@@ -114,7 +114,7 @@ async def served_model(url: str, key: str) -> str:
         return str(msgspec.json.decode(body)["data"][0]["id"])
     except Failed as error:
         raise BenchError(f"{url} does not answer: {error}", "start the server, or give its URL") from error
-    except (msgspec.DecodeError, LookupError, TypeError) as error:
+    except (msgspec.DecodeError, LookupError, TypeError, RecursionError) as error:
         raise BenchError(f"{url}/v1/models is not what SGLang or vLLM answers", "give the right URL") from error
     finally:
         connections.close()
@@ -130,7 +130,7 @@ async def check(url: str, pid: int | None) -> tuple[Finding, ...]:
         async with asyncio.timeout(CHECK_LIMIT_S):
             output, _ = await process.communicate()
         return msgspec.json.decode(output, type=tuple[Finding, ...])
-    except (TimeoutError, msgspec.DecodeError):
+    except (TimeoutError, msgspec.DecodeError, RecursionError):
         return ()
     finally:
         if process.returncode is None:

@@ -68,7 +68,7 @@ async def stop_left_over(folder: Path) -> None:
     """End the server of a worker that was killed."""
     try:
         own = msgspec.json.decode((folder / OWN).read_bytes(), type=_Own)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return
     await _stop(folder, own.job_id)
 

@@ -93,7 +93,7 @@ def read_sweep(path: Path) -> Plan:
         sweep = msgspec.convert(_expanded(tomllib.loads(read_small_text(path))), _Sweep)
     except (OSError, UnicodeDecodeError) as error:
         raise BenchError(f"cannot read {path}: {error}", "give a TOML file") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BenchError(f"{path} is not TOML: {error}", "repair the file") from error
     except msgspec.ValidationError as error:
         raise BenchError(f"{path}: {error}", "docs/bench.md names all fields") from error

@@ -35,7 +35,7 @@ def examine(database: sqlite3.Connection, wanted: Specification, step: CampaignS
         return Outcome()
     try:
         return looker(database, wanted, step)
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         return Outcome(problem=f"what {step.name} has left cannot be read: {error}")
 
 

@@ -27,7 +27,7 @@ def read_specification(path: Path) -> Specification:
         found = msgspec.convert(tomllib.loads(read_small_text(path)), Specification)
     except (OSError, UnicodeDecodeError) as error:
         raise CampaignError(f"cannot read {path}: {error}", "give a TOML file") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CampaignError(f"{path} is not TOML: {error}", "repair the line that it names") from error
     except msgspec.ValidationError as error:
         raise CampaignError(f"{path}: {error}", "docs/campaign.md names all fields") from error

@@ -98,6 +98,6 @@ def _last_line(log: Path) -> dict[str, Any]:
             stream.seek(max(0, log.stat().st_size - LAST_BYTES))
             lines = stream.read().splitlines()
         found = msgspec.json.decode(lines[-1]) if lines else {}
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

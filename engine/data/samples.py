@@ -25,7 +25,7 @@ def samples_of(output: Path) -> tuple[DataSample, ...]:
         if (output / MANIFEST).exists():
             return tuple(_finished(output))
         return tuple(_unfinished(output / WORK))
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         return (DataSample("unreadable", "", str(error), ""),)
 
 

@@ -96,7 +96,7 @@ def read(path: Path, kind: type[Content]) -> Content | None:
     """A file's content; `None` where it is not there or not whole."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -86,7 +86,7 @@ def _config(path: Path) -> ModelConfig:
     except OSError as error:
         remedy = "Give a local model folder; `alula reference paths` names those that come with Alula."
         raise CheckpointError(f"{path} cannot be read: {error.strerror}", remedy) from error
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise CheckpointError(f"{path}: {error}", "The reference server serves small Llama models only.") from error
 
 

@@ -46,7 +46,7 @@ def tools_of(found: object) -> list[Any] | None:
     if isinstance(found, str) and found.strip():
         try:
             found = msgspec.json.decode(found)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise Unusable(f"tools is not JSON: {error}", "give a list of tools, or leave the field away") from error
     if not found:
         return None

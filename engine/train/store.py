@@ -45,7 +45,7 @@ def read_plan(folder: Path) -> TrainingPlan:
         return msgspec.json.decode((folder / PLAN_FILE).read_bytes(), type=TrainingPlan, dec_hook=_path)
     except FileNotFoundError as error:
         raise CannotPlan(f"there is no training in {folder}", "see them: alula train status") from error
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise CannotPlan(
             f"{folder / PLAN_FILE} cannot be read: {error}",
             "use the release of Alula that wrote it, or start it again with its options; its checkpoints are kept",

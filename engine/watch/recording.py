@@ -51,7 +51,7 @@ def read_lines(path: Path) -> Iterator[Line]:
                 yield msgspec.json.decode(text, type=Line)
     except FileNotFoundError:
         raise RecordingError(f"{path} is not there.", "Name a file that `alula engine record` made.") from None
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError, RecursionError) as error:
         remedy = "Name a file that `alula engine record` made; take the recording again if it was cut off."
         raise RecordingError(f"{path}, line {number}: {error}", remedy) from error
 

@@ -57,7 +57,7 @@ async def check(server: Server, api_key: str | None = None) -> tuple[Finding, ..
     arguments = [server.url] if server.pid is None else [server.url, str(server.pid)]
     try:
         return msgspec.json.decode(await _output(arguments, api_key), type=tuple[Finding, ...])
-    except (TimeoutError, msgspec.DecodeError, OSError, _Failed) as error:
+    except (TimeoutError, msgspec.DecodeError, OSError, _Failed, RecursionError) as error:
         log.warning("%s could not be checked: %s", server.url, str(error) or f"no end within {LIMIT_S:.0f} s")
         return ()
 

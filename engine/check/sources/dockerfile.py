@@ -72,7 +72,7 @@ def _words(value: Text) -> list[Text] | None:
     """The words of `["a", "b"]`; `None` for the shell form."""
     try:
         found = msgspec.json.decode(value.characters.strip(), type=list[str])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     words, at = [], 0
     for word in found:

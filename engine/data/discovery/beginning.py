@@ -58,5 +58,5 @@ def kept_request(folder: Path) -> SearchRequest:
     """
     try:
         return msgspec.json.decode((folder / REQUEST).read_bytes(), type=SearchRequest)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise SearchError(f"{folder} holds no search: {error}", "begin one: alula data search") from error

@@ -116,7 +116,7 @@ def told(ask: Callable[[], Answer]) -> Answer:
         raise Unanswered(str(error)) from error
     except HfHubHTTPError as error:
         raise Unanswered(f"the hub answers {error.response.status_code}") from error
-    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError) as error:
         raise Unanswered(f"its answer cannot be read: {type(error).__name__}: {str(error)[:120]}") from error
 
 

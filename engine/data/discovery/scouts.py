@@ -48,7 +48,7 @@ def read_scouts(path: Path) -> tuple[Scout, ...]:
         found = msgspec.convert(tomllib.loads(read_small_text(path))["scout"], tuple[Scout, ...])
     except KeyError:
         raise ScoutError(f"{path} has no [[scout]]", "give each a name, a domain and searches") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise ScoutError(f"{path}: {error}", "see engine/data/discovery/scouts.toml for the fields") from error
     for scout in found:
         if not scout.searches and not scout.filters and not scout.known:

@@ -28,7 +28,7 @@ def read_table(path: Path | None) -> tuple[DataSet, ...]:
         return catalogue()
     try:
         return msgspec.json.decode(path.read_bytes(), type=tuple[DataSet, ...])
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise TableError(f"cannot read {path}: {error}", "make one: alula data search") from error
 
 

@@ -36,7 +36,7 @@ def parse_plan(text: str, name: str = "plan") -> Plan:
     """
     try:
         plan = msgspec.convert(tomllib.loads(text), Plan)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PlanError(f"{name}: not TOML: {error}", "mend that line") from error
     except msgspec.ValidationError as error:
         raise _explained(str(error), text, name) from error

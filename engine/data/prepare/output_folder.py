@@ -43,7 +43,7 @@ def begin_output(output: Path, plan: Plan, plan_text: str, *, restart: bool) -> 
 def _finished(output: Path, plan: Plan) -> Manifest:
     try:
         manifest = msgspec.json.decode((output / MANIFEST).read_bytes(), type=Manifest)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise PlanError(f"{output / MANIFEST} cannot be read: {error}", "give --restart to make it anew") from error
     if manifest.plan_sha256 != hashlib.sha256(msgspec.json.encode(plan)).hexdigest():
         raise PlanError(f"{output} holds the data of another plan", "give another --output, or --restart")

@@ -88,5 +88,5 @@ def _vocabulary_of_config(folder: Path) -> int:
         config = msgspec.json.decode((folder / "config.json").read_bytes())
         size = config.get("vocab_size") or config.get("text_config", {}).get("vocab_size")
         return int(size or 0)
-    except (OSError, msgspec.DecodeError, AttributeError, TypeError, ValueError):
+    except (OSError, msgspec.DecodeError, AttributeError, TypeError, ValueError, RecursionError):
         return 0

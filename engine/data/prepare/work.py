@@ -61,7 +61,7 @@ class Work:
         """
         try:
             return msgspec.json.decode((self.folder / PLAN).read_bytes(), type=Plan)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, RecursionError) as error:
             raise PlanError(f"{self.folder} holds no preparation: {error}", "begin one: alula data prepare") from error
 
     @contextmanager

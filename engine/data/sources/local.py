@@ -100,7 +100,7 @@ def _array(content: bytes, encoding: str) -> Iterator[Raw]:
     try:
         text = content if is_read_as_utf8(encoding) else content.decode(encoding).encode()
         records = msgspec.json.decode(text.removeprefix(codecs.BOM_UTF8), type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         yield BadRow("broken_json", f"the array is not JSON: {error}")
         return
     yield from (bytes(record) for record in records)

@@ -44,7 +44,7 @@ class Ray:
         _check(answer)
         try:
             listed = msgspec.json.decode(answer.content, type=list[RayJob])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise Unreachable(f"{self._url} is no Jobs API of Ray: {plain_line(str(error), 100)}") from error
         found = {names[one.submission_id].id: sighting_of(one) for one in listed if one.submission_id in names}
         for name, job in names.items():

@@ -36,7 +36,7 @@ def read_recipe(text: str, source: str) -> Recipe:
     """
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         line = re.search(r"line (\d+)", str(error))
         end = len(text.splitlines()) or 1
         raise RecipeMistake(source, int(line[1]) if line else end, f"is no TOML: {error}") from error

@@ -98,7 +98,7 @@ def _records(path: Path) -> Iterator[tuple[int, Any]]:
                     yield number, decoder.decode(line)
     except OSError as error:
         raise CannotTrain(f"{path} cannot be read: {error.strerror}", "give a JSONL file with --data") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CannotTrain(f"{path}: {error}", f"give JSONL with {FORMS}") from error
 
 

@@ -133,5 +133,5 @@ def model_sampling(folder: Path, sampling: Sampling) -> Sampling:
 def _object(path: Path) -> dict[str, Any]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, RecursionError):
         return {}

@@ -37,7 +37,7 @@ def read_points(path: Path) -> list[DataPoint]:
     """Points of a CSV file with a header, or of JSONL; `samples`, `accept_length`, and `low`, `high`, `label` if known.
 
     Raises:
-        CannotForecast: The file cannot be read, or a line holds no point.
+        CannotForecast: The file cannot be read, is empty, or a line holds no point.
     """
     try:
         text = read_small_text(path, LARGEST_FILE, "utf-8-sig")
@@ -46,6 +46,10 @@ def read_points(path: Path) -> list[DataPoint]:
     rows = (
         _jsonl(text, path) if text.lstrip().startswith("{") else list(enumerate(csv.DictReader(text.splitlines()), 2))
     )
+    if not rows:
+        raise CannotForecast(
+            f"{path} holds no point", "name the columns samples,accept_length,low,high; a point a line"
+        )
     return [_point(row, f"{path}, line {number}") for number, row in rows]
 
 
@@ -55,7 +59,7 @@ def _jsonl(text: str, path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         if line.strip():
             try:
                 found.append((number, msgspec.json.decode(line, type=dict[str, Any])))
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise CannotForecast(f"{path}, line {number}: {error}", "give one JSON object a line") from error
     return found
 
