@@ -1,6 +1,5 @@
 """`alula check` as an operator runs it."""
 
-import importlib.util
 import json
 import os
 import pty
@@ -16,7 +15,6 @@ from console.command_line.check import check
 from tests.check.loopback import serving
 from tests.check.models import incident_folder
 
-SHARED = Path(__file__).parents[3] / "shared"
 FLAGS = "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
 
 
@@ -176,22 +174,6 @@ def test_colour_only_where_the_terminal_wants_it(script: Path, environment: dict
     os.close(master)
     assert child.wait() == 1
     assert (b"\x1b[" in output) == coloured
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared cases lie beside the project's own checkout only")
-def test_the_shared_cases_pass() -> None:
-    location = importlib.util.spec_from_file_location("run_cases", SHARED / "run_cases.py")
-    assert location is not None and location.loader is not None
-    cases = importlib.util.module_from_spec(location)
-    location.loader.exec_module(cases)
-    program = [sys.executable, "-m", "console"]
-    wrong = {}
-    for file in sorted((SHARED / "cases").glob("*.json")):
-        for case in json.loads(file.read_text()):
-            found = cases.run_case(case, program)
-            if found:
-                wrong[case["name"]] = found
-    assert wrong == {}
 
 
 @pytest.mark.parametrize("release", ["nonsense", "1e9", "0.5.9; true", ""])

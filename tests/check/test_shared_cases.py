@@ -18,5 +18,5 @@ def test_all_shared_cases_pass() -> None:
         f"{sys.executable} -m console",
         str(SHARED / "cases"),
     ]
-    done = subprocess.run(command, cwd=SHARED.parent, capture_output=True, text=True, check=False, timeout=110)
+    done = subprocess.run(command, cwd=SHARED.parent, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stdout
