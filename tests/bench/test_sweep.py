@@ -76,7 +76,8 @@ def test_a_sweep_gives_the_table_and_a_failing_point_ends_only_itself(host: Host
     assert found["provenance"]["eagle3-s3"]["checkpoints"], "checkpoints are named by their hash"
     with closing(open_database(state_folder().database_path)) as database:
         serving = [job for job in read_jobs(database) if job.kind == "serve"]
-        assert len(serving) == 2 and not open_jobs(database), "a refused one never started"
+        assert len(serving) == 2, "a refused one never started"
+        assert {job.kind for job in open_jobs(database)} <= {"bench"}, "the worker itself may still be leaving"
 
 
 def test_a_killed_sweep_goes_on_without_measuring_again(host: Host, sweep: Path) -> None:  # noqa: F811

@@ -143,11 +143,12 @@ class ClusterWatch:
         move(self._database, job.id, ["starting"], "running", now, where, started_at=started_at, reason=None)
 
     async def _stop(self, job: Job, sighting: Sighting, *, force: bool) -> None:
+        # Before it is told: a cluster that took the word and did not answer in time must not make its end one of itself.
+        move(self._database, job.id, ["starting", "running"], "stopping", time.time())
         await self.cluster.stop(job, sighting.backend_id, force=force)
         if force:
             self._forced[job.id] = time.time()
         self._told.add(job.id)
-        move(self._database, job.id, ["starting", "running"], "stopping", time.time())
 
     async def _end(self, job: Job, facts: ClusterFacts, step: ClusterStep) -> None:
         assert step.state is not None
