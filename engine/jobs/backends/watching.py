@@ -143,7 +143,7 @@ class ClusterWatch:
         move(self._database, job.id, ["starting"], "running", now, where, started_at=started_at, reason=None)
 
     async def _stop(self, job: Job, sighting: Sighting, *, force: bool) -> None:
-        # Before it is told: a cluster that took the word and did not answer in time must not make its end one of itself.
+        # Before it is told: a cluster may take the word and not answer in time; its end is a stop all the same.
         move(self._database, job.id, ["starting", "running"], "stopping", time.time())
         await self.cluster.stop(job, sighting.backend_id, force=force)
         if force:
