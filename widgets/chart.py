@@ -17,6 +17,9 @@ _TICKS = 6
 _DAY_S = 86_400
 _FRAME_LINES = 5
 """Title, frame and axis of a chart."""
+_AXIS_CELLS = 8
+"""Frame and figures beside the lines."""
+DOTS_A_CELL = 2
 _SIGNS = ("*", "+", "o", "x")
 """Of several lines, where colours cannot tell them apart."""
 
@@ -64,12 +67,13 @@ class Chart(PlotextPlot):
         plot.title(plain_line(record.title) or None)
         plot.ylabel(plain_line(record.unit) or None)
         several = len(record.series) > 1
+        known: list[tuple[float, float]] = []
         for place, series in enumerate(record.series):
             label = plain_line(series.name) if several else None
             marker = self._marker(place, several=several)
-            for index, run in enumerate(unbroken(series.points)):
+            for index, run in enumerate(thinned(unbroken(series.points), self.size.width - _AXIS_CELLS)):
                 plot.plot(*zip(*run, strict=True), marker=marker, label=label if index == 0 else None)
-        known = [(at, value) for series in record.series for at, value in series.points if value is not None]
+                known += run
         if known:
             self._scale(record, [at for at, _ in known], [value for _, value in known])
 
@@ -99,6 +103,19 @@ def unbroken(points: tuple[tuple[float, float | None], ...]) -> list[list[tuple[
         else:
             runs[-1].append((at, value))
     return [run for run in runs if run]
+
+
+def thinned(runs: list[list[tuple[float, float]]], cells: int) -> list[list[tuple[float, float]]]:
+    """Means of neighbours, one for a cell, where there are more points than dots: else a line is a band."""
+    count = sum(map(len, runs))
+    if cells <= 0 or count <= DOTS_A_CELL * cells:
+        return runs
+    size = math.ceil(count / cells)
+    return [[_mean(run[start : start + size]) for start in range(0, len(run), size)] for run in runs]
+
+
+def _mean(points: list[tuple[float, float]]) -> tuple[float, float]:
+    return sum(at for at, _ in points) / len(points), sum(value for _, value in points) / len(points)
 
 
 def ticks(start: float, end: float) -> tuple[list[float], list[str]]:

@@ -8,9 +8,10 @@ from textual.content import Content
 
 from widgets.bar import bar
 from widgets.braille import columns
-from widgets.chart import Chart, ChartRecord, Series, ticks
+from widgets.chart import Chart, ChartRecord, Series, thinned, ticks, value_ticks
 from widgets.confirmation import Confirmation
 from widgets.history import HistorySeries
+from widgets.key_footer import KeyFooter
 from widgets.key_help import KeyGroup, KeyHelp, help_lines
 from widgets.line import Line, to_strip
 from widgets.pane import Pane
@@ -139,6 +140,39 @@ async def test_a_chart_has_title_unit_and_times() -> None:
     assert "Accept length" in text
     assert "tokens" in text
     assert all(label in text for label in ticks(points[0][0], points[-1][0])[1][1:-1])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (810.0, 850.0, ["810", "820", "830", "840", "850"]),
+        (0.0, 1e6, ["0", "200,000", "400,000", "600,000", "800,000", "1,000,000"]),
+        (0.00012, 0.0005, ["0.0002", "0.0003", "0.0004", "0.0005"]),
+        (3.0, 3.0, ["3"]),
+    ],
+)
+def test_figures_at_an_axis_are_round(low: float, high: float, labels: list[str]) -> None:
+    assert value_ticks(low, high)[1] == labels
+
+
+def test_more_points_than_dots_become_means_and_gaps_stay() -> None:
+    runs = [[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0), (3.0, 7.0)], [(9.0, 1.0)]]
+    assert thinned(runs, 3) == runs
+    assert thinned(runs, 2) == [[(1.0, 3.0), (3.0, 7.0)], [(9.0, 1.0)]]
+
+
+class FooterApp(App[None]):
+    def compose(self) -> ComposeResult:
+        yield KeyFooter()
+
+
+async def test_a_narrow_footer_keeps_the_way_back_and_the_help() -> None:
+    keys = (("x", "Pause"), ("r", "Resume"), ("Enter", "Open"), ("Esc", "Back"), ("?", "Help"))
+    app = FooterApp()
+    async with app.run_test(size=(30, 5)) as pilot:
+        app.query_one(KeyFooter).show((keys, ""))
+        await pilot.pause()
+        assert app.query_one(KeyFooter).render_line(0).text.rstrip() == " x Pause   Esc Back   ? Help"
 
 
 class QuestionApp(App[None]):
