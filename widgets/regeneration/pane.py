@@ -14,6 +14,8 @@ from widgets.pane import Pane
 
 STALE_S = 5.0
 CHART_CELLS = 36
+_CHART_STEP = 4
+"""The chart gives way to the figures by so many cells, so that not each digit moves it."""
 STATE_STYLES = {"running": "$success", "paused": "$warning", "failed": "$error", "stopped": "$warning", "done": ""}
 
 
@@ -27,17 +29,20 @@ class RegenerationPane(Pane[RegenerationRow]):
         if self.record is None:
             hint = " regen  none. Press 5, then n to launch one."
             return [Content.styled(hint, "$text-muted")]
-        chart = self._chart(height) if width >= 120 else []
-        room = width - (CHART_CELLS + 2 if chart else 0)
-        lines: list[Content] = [_first(self.record, room), *_rest(self.record, room)][:height]
+        rest = _rest(self.record)
+        free = width - 2 - max(line.cell_length for line in rest)
+        cells = min(CHART_CELLS, free // _CHART_STEP * _CHART_STEP)
+        chart = self._chart(cells, height) if width >= 120 and cells >= 3 * _CHART_STEP else []
+        room = width - (cells + 2 if chart else 0)
+        lines: list[Content] = [_first(self.record, room), *rest][:height]
         lines += [Content("")] * (len(chart) - len(lines))
         return [_beside(line, chart[y] if y < len(chart) else None, room) for y, line in enumerate(lines)]
 
-    def _chart(self, height: int) -> list[Line]:
+    def _chart(self, cells: int, height: int) -> list[Line]:
         assert self.record is not None
         series = HistorySeries(slot_s=10.0)
         series.extend(self.record.speeds)
-        return history_lines(series, CHART_CELLS, height, None, "$secondary")
+        return history_lines(series, cells, height, None, "$secondary")
 
 
 def eta_words(progress: RegenerationProgress) -> str:
@@ -59,7 +64,7 @@ def _first(row: RegenerationRow, width: int) -> Content:
     return title + bar(share, max(len(figure) + 1, width - title.cell_length - 1), "$success", figure)
 
 
-def _rest(row: RegenerationRow, width: int) -> list[Content]:
+def _rest(row: RegenerationRow) -> list[Content]:
     progress, run = row.progress, row.run
     if progress is None:
         return [Content(f"        {run.message or 'starting'}")]
