@@ -63,7 +63,9 @@ class Console(App[None]):
 
     def __init__(self, folder: StateFolder, *, start_engine: bool = True) -> None:
         super().__init__(driver_class=choose_driver(), watch_css=False)
-        self.register_theme(LIGHT)
+        for theme in (DARK, LIGHT):
+            self.register_theme(theme)
+        self.theme = DARK.name
         self.folder = folder
         self.client = Client(folder)
         self.records: dict[str, Any] = {}
@@ -163,7 +165,7 @@ class Console(App[None]):
 
     def action_light_or_dark(self) -> None:
         """Change between the light and the dark theme."""
-        self.theme = LIGHT.name if self.current_theme.dark else DARK
+        self.theme = (LIGHT if self.current_theme.dark else DARK).name
 
     def action_help(self) -> None:
         """Show the keys."""

@@ -1,10 +1,10 @@
-"""The light theme: Textual's, with colours dark enough to be read as text (4.5:1 on the title and the footer)."""
+"""The two themes: Textual's, with colours that can be read as text (4.5:1 on page, title and footer)."""
 
 from dataclasses import replace
 
 from textual.theme import BUILTIN_THEMES
 
-DARK = "textual-dark"
+DARK = replace(BUILTIN_THEMES["textual-dark"], name="alula-dark", error="#f07a94")
 LIGHT = replace(
     BUILTIN_THEMES["textual-light"],
     name="alula-light",

@@ -21,12 +21,21 @@ class Glyphs:
 
 _UNICODE = Glyphs(ascending="▴", descending="▾", thumb="▐", full="█", track="░", horizontal="─")
 _ASCII = Glyphs(ascending="^", descending="v", thumb="|", full="#", track=".", horizontal="-")
+_SIGNS = str.maketrans(
+    "✗✓–—…·•×→←↑↓▴▾▸▶│┃─━═┌┐└┘├┤┬┴┼╭╮╰╯╴╶╵╷▔▁▏▎▍▌▋▊▉▐█░▒▓",
+    "x+--..*x><^v^v>>||--=+++++++++++++--||-_||||||||#.:#",
+)
 
 
 def ascii_only() -> bool:
     """Whether to draw with ASCII alone: `ALULA_ASCII=1`, or a Linux console, whose fonts have no Braille."""
     asked = os.environ.get("ALULA_ASCII")
     return asked == "1" if asked else os.environ.get("TERM") == "linux"
+
+
+def plain_signs(text: str) -> str:
+    """Text of the frame and its marks in ASCII; each sign keeps its one cell. Other text is as it was."""
+    return text.translate(_SIGNS)
 
 
 def glyphs() -> Glyphs:

@@ -30,7 +30,7 @@ def _at_rows(found: Forecast) -> list[list[str]]:
             _amount(one.samples),
             _span(one.accept_length, ".2f"),
             "–" if one.speedup is None else _span(one.speedup, ".2f"),
-            "–" if one.chance_to_pay is None else f"{one.chance_to_pay:.0%}",
+            "–" if one.chance_to_pay is None else f"{one.chance_to_pay * 100:.0f} %",
             "–" if one.hours is None else f"{one.hours:.1f}",
         ]
         for one in found.at

@@ -82,5 +82,5 @@ def thresholds(given: tuple[str, ...], as_json: bool) -> dict[str, float]:
 def _said(answer: dict[str, Any]) -> str:
     rows = [[entry["url"], f"{entry.get('weight', 1.0):g}"] for entry in answer["servers"]]
     at_once = answer["concurrency"] or "found by trying"
-    pause_at = ", ".join(f"{kind} {share:.0%}" for kind, share in answer["pause_at"].items())
+    pause_at = ", ".join(f"{kind} {share * 100:.0f} %" for kind, share in answer["pause_at"].items())
     return "\n".join([*table(["SERVER", "WEIGHT"], rows), f"at once  {at_once}", f"pauses   above {pause_at}"])

@@ -20,7 +20,7 @@ _HEADINGS = (
     "RUN",
     "QUEUE",
     "KV",
-    "HIT",
+    "CACHE",
     "ACCEPT",
     "TTFT P95",
     "ITL P95",

@@ -86,7 +86,8 @@ def _details(one: "TrainingProgress") -> list[str]:
         length = _number(one.held_out_accept_length)
         lines.append(f"held out       {_several(one.held_out_accuracy)}  by depth, accept length {length}")
     if one.data_wait_share is not None and one.data_wait_share > 0.3:
-        lines.append(f"waits {one.data_wait_share:.0%} of its time for data: capture servers or disk hold it up")
+        share = f"{one.data_wait_share * 100:.0f} %"
+        lines.append(f"waits {share} of its time for data: capture servers or disk hold it up")
     for each in one.checkpoints:
         note = f"breaks {', '.join(each.errors)}" if each.errors else each.form
         lines.append(f"checkpoint     {each.path}  {note}")

@@ -65,7 +65,7 @@ def client_limit(cost: ClientCost, ttft_p50_s: float | None) -> str:
     A loop that runs late by a tenth of the usual wait for a first token, or a core that is used up, would show.
     """
     if cost.cpu_share >= BUSY_SHARE:
-        return f"the load generator used {cost.cpu_share:.0%} of a core"
+        return f"the load generator used {cost.cpu_share * 100:.0f} % of a core"
     allowed = max(LAG_FLOOR_S, LAG_SHARE * (ttft_p50_s or 0.0))
     if cost.loop_lag_p99_s > allowed:
         return f"the load generator's loop ran {cost.loop_lag_p99_s * 1000:.0f} ms late (p99)"

@@ -161,5 +161,5 @@ def _end(untried: Sequence[Outlook], best: str, fastest: float, gain: float) -> 
     nearest = max(untried, key=lambda one: one.most)
     return (
         f"{found}; of {len(untried)} untried the most hopeful, {nearest.name}, reaches {nearest.most:.2f}x at most: "
-        f"none can be faster by more than {gain:.0%}"
+        f"none can be faster by more than {gain * 100:.0f} %"
     )

@@ -83,7 +83,7 @@ def _settings(wanted: Specification) -> Iterator[str]:
     sampling = (
         f"at most {how.max_tokens} tokens, temperature {'the server’s' if how.temperature is None else how.temperature}"
     )
-    yield f"- answers: {sampling}; {how.held_out:.0%} held out; stops at {how.most_failed:.1%} failed"
+    yield f"- answers: {sampling}; {how.held_out * 100:.0f} % held out; stops at {how.most_failed * 100:.1f} % failed"
     if wanted.train is not None:
         amounts = ", ".join(f"{one:,}" for one in wanted.train.samples) or "all"
         yield f"- trainings: {amounts} samples; options {safe(' '.join(wanted.train.arguments)) or 'none'}"

@@ -101,7 +101,8 @@ def _regeneration(database: sqlite3.Connection, wanted: Specification, step: Cam
     if not progress.done:
         problem = f"no prompt was answered; see alula regen status {run.name}"
     elif share > most:
-        problem = f"{share:.1%} of the samples failed, and {most:.1%} were allowed; alula regen status {run.name}"
+        shares = f"{share * 100:.1f} % of the samples failed, and {most * 100:.1f} % were allowed"
+        problem = f"{shares}; alula regen status {run.name}"
     return Outcome(figures=figures, outputs={"run": run.name, "folder": run.run_folder}, problem=problem)
 
 

@@ -106,7 +106,8 @@ def too_many(source: SourceQuality, pause_at: dict[FlawKind, float]) -> str | No
         most = pause_at.get(kind)
         if most is not None and lower_bound(count, source.answers) > most:
             share = count / source.answers
-            return f"{share:.0%} of {source.answers} answers to {source.name} have the flaw {kind} (limit {most:.0%})"
+            found = f"{share * 100:.0f} % of {source.answers} answers to {source.name} have the flaw {kind}"
+            return f"{found} (limit {most * 100:.0f} %)"
     return None
 
 

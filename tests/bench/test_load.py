@@ -213,6 +213,6 @@ def test_the_client_says_when_it_was_the_limit() -> None:
     busy = ClientCost(cpu_s=9.5, wall_s=10, requests=9, loop_lag_p50_s=0, loop_lag_p99_s=0.001, loop_lag_max_s=0.01)
     late = ClientCost(cpu_s=1, wall_s=10, requests=9, loop_lag_p50_s=0, loop_lag_p99_s=0.05, loop_lag_max_s=0.1)
     assert client_limit(calm, 0.1) == ""
-    assert "95% of a core" in client_limit(busy, 0.1)
+    assert "95 % of a core" in client_limit(busy, 0.1)
     assert "50 ms late" in client_limit(late, 0.1)
     assert client_limit(late, 2.0) == "", "beside two seconds to the first token it does not show"

@@ -69,7 +69,7 @@ async def test_the_keys(app: Console) -> None:
         await pilot.press("enter")
         assert app.screen is screen, "a step without a job has nothing to open"
         with closing(open_database(app.folder.database_path)) as database:
-            update_campaign(database, number, state="failed", message="2.5% of the samples failed")
+            update_campaign(database, number, state="failed", message="2.5 % of the samples failed")
         await ready(pilot, lambda: screen.view is not None and screen.view.campaign.state == "failed")
         await pilot.press("d")
         await ready(pilot, lambda: any("written" in note.message for note in app._notifications))

@@ -59,7 +59,7 @@ def test_stages_that_are_not_reached_have_no_count(home: Path) -> None:
 
 
 def test_a_failed_campaign_proposes_to_mend_and_go_on(home: Path) -> None:
-    view = made(home, 3, state="failed", message="2.5% of the samples failed")
+    view = made(home, 3, state="failed", message="2.5 % of the samples failed")
     assert view.proposed_command == "alula campaign resume story"
 
 

@@ -85,7 +85,7 @@ def test_shares_are_judged_only_when_they_are_sure() -> None:
     at_the_limit = SourceQuality("a", 1000, {"refusal": 310})
     assert too_many(at_the_limit, PAUSE_AT) is None
     above = SourceQuality("a", 1000, {"refusal": 400})
-    assert "40% of 1000 answers to a have the flaw refusal" in (too_many(above, PAUSE_AT) or "")
+    assert "40 % of 1000 answers to a have the flaw refusal" in (too_many(above, PAUSE_AT) or "")
     assert too_many(above, {**PAUSE_AT, "refusal": 1.0}) is None
     assert 0 <= lower_bound(0, 10) < lower_bound(5, 10) < 0.5
 
@@ -100,7 +100,7 @@ async def test_a_source_of_refusals_pauses_the_run_and_a_resume_goes_on(tmp_path
     server.always = dict.fromkeys(prompts, slow_refusal)
     folder, plan = make_run(tmp_path, server.url, prompts)
     run = await work(folder, plan)
-    assert "have the flaw refusal (limit 30%)" in (run.pause_reason or "")
+    assert "have the flaw refusal (limit 30 %)" in (run.pause_reason or "")
     assert LEAST_JUDGED <= run.progress.done < len(prompts)
     write_steering(folder, Steering(servers=(ServerEntry(server.url),), concurrency=4, pause_at={"refusal": 1.0}))
     run = await work(folder, plan)

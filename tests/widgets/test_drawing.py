@@ -15,6 +15,8 @@ from widgets.key_footer import KeyFooter
 from widgets.key_help import KeyGroup, KeyHelp, help_lines
 from widgets.line import Line, to_strip
 from widgets.pane import Pane
+from widgets.terminal.cells import cells_of
+from widgets.terminal.style import TerminalStyle
 
 
 class Figures(Pane[tuple[str, ...]]):
@@ -93,6 +95,12 @@ def test_a_linux_console_has_no_braille(
     monkeypatch.setenv("TERM", terminal)
     monkeypatch.setenv("ALULA_ASCII", asked)
     assert "".join(columns([50, 100], 1, 100)).isascii() is plain
+
+
+def test_frames_and_signs_are_ascii_where_that_is_asked_and_names_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALULA_ASCII", "1")
+    cells = cells_of("╭─✗ café ✓─│…╯ ascii", TerminalStyle())
+    assert "".join(cell.text for cell in cells) == "+-x café +-|.+ ascii"
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=40), st.integers(1, 6))

@@ -81,7 +81,7 @@ def drawn(output: bytes) -> str:
         {},
         {"COLORTERM": None},
         {"TERM": "tmux-256color", "COLORTERM": None},
-        {"TERM": "linux", "COLORTERM": None},
+        {"TERM": "linux", "COLORTERM": None, "ALULA_ASCII": "0"},
     ],
     ids=["truecolour", "256", "tmux", "linux"],
 )

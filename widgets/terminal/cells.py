@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from widgets.glyphs import ascii_only, plain_signs
 from widgets.terminal.style import TerminalStyle, on_blank
 
 
@@ -44,6 +45,8 @@ _cells_of_style = lru_cache(512)(_CellsOfStyle)
 @lru_cache(512)
 def cells_of(text: str, style: TerminalStyle) -> list[Cell]:
     """The cells that a run of text fills. The list is shared: do not change it."""
+    if ascii_only():
+        text = plain_signs(text)
     if _SIMPLE.fullmatch(text):
         cells = _cells_of_style(style)
         return [cells[character] for character in text]

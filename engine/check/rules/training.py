@@ -129,7 +129,9 @@ def train_length_truncates(facts: Facts) -> Iterator[Detail]:
     length = _section(recipe, "data").get("max_length", recipe.get("max_length"))
     if isinstance(share, int | float) and share > 0.1:
         evidence = (Evidence(what="recipe: max_length", found=str(length)),)
-        yield Detail(f"{share:.0%} of the samples are longer than {length}.", evidence, Fix(text="raise max_length"))
+        yield Detail(
+            f"{share * 100:.0f} % of the samples are longer than {length}.", evidence, Fix(text="raise max_length")
+        )
 
 
 @rule(

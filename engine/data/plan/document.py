@@ -119,7 +119,7 @@ def _sources(plan: Plan, recorded: Recorded) -> list[str]:
         cells = [
             safe(one.name), safe(part.read_from), safe(one.domain) + (", in tokens" if one.native else ""),
             safe(one.licence or "–"), _count(part.records) if part.records is not None else "all",
-            "–" if part.share is None else f"{part.share:.1%}",
+            "–" if part.share is None else f"{part.share * 100:.1f} %",
             _count(had.available if had else None), _count(had.taken if had else None),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
@@ -167,7 +167,7 @@ def _rules(plan: Plan) -> list[str]:
         f"- languages: {', '.join(filters.languages) or 'any'}; code: {filters.code}",
         f"- licences: {', '.join(map(safe, filters.licences)) or 'any'}",
         f"- equal prompts: {'once' if twice.exact else 'kept'}{near}",
-        f"- copies of benchmarks: from {apart.overlap:.0%} of a prompt's {apart.words}-word sequences on",
+        f"- copies of benchmarks: from {apart.overlap * 100:.0f} % of a prompt's {apart.words}-word sequences on",
     ]
 
 

@@ -169,7 +169,7 @@ class Filters:
         if filters.languages and one.language not in (*filters.languages, CODE):
             return "language", f"it is written in {one.language}"
         if filters.code != "any" and (one.code >= CODE_FROM) != (filters.code == "only"):
-            return "code_share", f"{one.code:.0%} of its lines are code"
+            return "code_share", f"{one.code * 100:.0f} % of its lines are code"
         return None
 
 

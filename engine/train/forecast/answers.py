@@ -60,11 +60,12 @@ def _verdict(span: Span, chance: float, curves: Curves, best: float, draws: Draw
             return "no amount, by these points: more data did not help"
         return f"no amount up to {reach:,.0f}, by these points; they cannot speak of more"
     if span.value is None:
-        return f"perhaps, at {reach:,.0f} or more: {chance:.0%} of the fits reach it by there"
+        return f"perhaps, at {reach:,.0f} or more: {chance * 100:.0f} % of the fits reach it by there"
     if span.value <= ready:
         return "reached already, by the curve" if chance > LIKELY else "about reached, by the curve"
     if span.high is None:
-        return f"{span.value:,.0f} by the best fit; {1 - chance:.0%} of the fits do not reach it by {reach:,.0f}"
+        rest = f"{(1 - chance) * 100:.0f} % of the fits"
+        return f"{span.value:,.0f} by the best fit; {rest} do not reach it by {reach:,.0f}"
     return f"{span.value / ready:.1f}x the data"
 
 

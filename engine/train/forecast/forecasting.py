@@ -109,7 +109,7 @@ def _fitted(curves: Curves, error: float | None) -> Fitted:
 def _cautions(points: Sequence[DataPoint], curves: Curves, measured: Points) -> tuple[str, ...]:
     found = []
     if any(point.low is None for point in points):
-        found.append(f"points without an interval were given a standard error of {USUAL_ERROR:.0%}")
+        found.append(f"points without an interval were given a standard error of {USUAL_ERROR * 100:.0f} %")
     ratios = numpy.diff(numpy.log(measured.sizes))
     drops = numpy.diff(measured.lengths[0]) < -2 * numpy.hypot(measured.errors[1:], measured.errors[:-1])
     if bool((drops & (ratios > 0)).any()):
