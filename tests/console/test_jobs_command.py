@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,7 +82,10 @@ def test_engine_status_start_stop(alula: Shell) -> None:
     assert json.loads(alula("engine", "start", "--json"))["pid"] == pid
     status = json.loads(alula("engine", "status", "--json"))
     assert status["running"] and status["engine"]["pid"] == pid
-    assert {"commands", "jobs", "heartbeat"} <= {part["name"] for part in status["parts"]}
+    deadline = time.monotonic() + LIMIT_S
+    while not {"commands", "jobs", "heartbeat"} <= {part["name"] for part in status["parts"]}:
+        assert time.monotonic() < deadline, status["parts"]
+        status = json.loads(alula("engine", "status", "--json"))
     assert "another engine runs" in alula("engine", "run", code=2)
     assert "has stopped" in alula("engine", "stop")
     assert "no engine runs" in alula("engine", "stop")
