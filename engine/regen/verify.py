@@ -48,8 +48,12 @@ def verify_run(folder: Path, file: Path) -> Verdict:
     try:
         problems += store.problems()
         tally = store.tally()
-        rows, left_out = _compare(store, file, manifest, problems)
+        differences: list[str] = []
+        rows, left_out = _compare(store, file, manifest, differences)
         failed = sum(tally.failed.values())
+        since = tally.done + failed - (manifest.answered + sum(manifest.failed.values())) if manifest else 0
+        # Rows of a run that went on are others in number and place; to name each would say nothing.
+        problems += [f"{since} samples have ended since this export: export again"] if since else differences
         pending = tally.total - tally.done - failed
         if pending:
             problems.append(f"{pending} samples have no outcome yet")

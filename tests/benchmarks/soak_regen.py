@@ -172,6 +172,9 @@ def _line(scene: Scene, console: tuple[float, int, int]) -> str:
 def _finish(scene: Scene, folder: Path) -> Iterator[Result]:
     """Pause the run, export what is answered, and prove it: each sample once, each byte as it was stored."""
     scene.alula("regen", "pause", RUN)
+    deadline = time.monotonic() + 120
+    while "worker" in scene.pids() and time.monotonic() < deadline:
+        time.sleep(0.5)
     exported = scene.alula("regen", "export", RUN, "--output", str(folder / "out.jsonl"))
     verdict = scene.alula("regen", "verify", RUN, str(folder / "out.jsonl"))
     yield Result(SUBJECT, "answered", verdict.get("answered", -1), "")

@@ -150,6 +150,16 @@ def test_an_export_is_of_one_moment(tmp_path: Path) -> None:
     reader.close()
 
 
+def test_what_was_answered_since_an_export_is_told_in_one_line(tmp_path: Path) -> None:
+    folder, plan = make_run(tmp_path, "http://127.0.0.1:1", ["one", "two"])
+    store = Store(folder)
+    store.write([msgspec.structs.replace(_answer("last"), number=2)])
+    exported = export_run(folder, plan)
+    store.write([_answer("first")])
+    store.close()
+    assert verify_run(folder, Path(exported.file)).problems == ("1 samples have ended since this export: export again",)
+
+
 def test_a_damaged_answer_is_never_exported(tmp_path: Path) -> None:
     folder, plan = make_run(tmp_path, "http://127.0.0.1:1", ["one"])
     store = Store(folder)
