@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from engine.check.report.styled import Line, Style
+from widgets.glyphs import plain_signs
 
 COLOURS: dict[Style, dict[str, Any]] = {
     "plain": {},
@@ -19,7 +20,6 @@ COLOURS: dict[Style, dict[str, Any]] = {
     "dim": {"dim": True},
     "code": {},
 }
-ASCII = str.maketrans({"✗": "x", "✓": "+", "│": "|", "→": ">", "–": "-", "×": "x"})
 
 
 def echo_lines(lines: Iterable[Line]) -> None:
@@ -28,4 +28,4 @@ def echo_lines(lines: Iterable[Line]) -> None:
     ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
     for spans in lines:
         text = "".join(click.style(span.text, **COLOURS[span.style]) if colour else span.text for span in spans)
-        click.echo((text.translate(ASCII) if ascii_only else text).rstrip())
+        click.echo((plain_signs(text) if ascii_only else text).rstrip())
