@@ -39,13 +39,9 @@ def resume_campaign(console: "Console", view: CampaignView, *, single_step: bool
 
 def choose_campaign(console: "Console") -> None:
     """Choose a file, say what its campaign will do, ask once, and start it."""
-    from console.screens.file_choice import FileChoice
+    from console.screens.file_choice import choose_path
 
-    def chosen(path: Path | None) -> None:
-        if path is not None:
-            _propose(console, path)
-
-    console.push_screen(FileChoice(Path.cwd()), chosen)
+    choose_path(console, lambda path: _propose(console, path))
 
 
 def _propose(console: "Console", path: Path) -> None:

@@ -169,14 +169,13 @@ class CheckScreen(FrameScreen):
 
     def action_pick_file(self) -> None:
         """Choose a file."""
-        from console.screens.file_choice import FileChoice
+        from console.screens.file_choice import choose_path
 
-        def chosen(path: Path | None) -> None:
-            if path is not None:
-                self.query_one("#subject", Input).value = str(path)
-                self._check(str(path))
+        def chosen(path: Path) -> None:
+            self.query_one("#subject", Input).value = str(path)
+            self._check(str(path))
 
-        self.app.push_screen(FileChoice(Path.cwd()), chosen)
+        choose_path(self.app, chosen)
 
     def action_filter(self) -> None:
         """Type what to check."""

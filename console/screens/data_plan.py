@@ -209,13 +209,9 @@ def new_plan(console: "Console", sets: Sequence[DataSet], path: Path, name: str)
 
 def choose_plan(console: "Console") -> None:
     """Choose a file, and open it."""
-    from console.screens.file_choice import FileChoice
+    from console.screens.file_choice import choose_path
 
-    def chosen(path: Path | None) -> None:
-        if path is not None:
-            open_plan(console, path)
-
-    console.push_screen(FileChoice(Path.cwd()), chosen)
+    choose_path(console, lambda path: open_plan(console, path))
 
 
 def open_plan(console: "Console", path: Path) -> None:

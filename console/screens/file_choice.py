@@ -1,12 +1,25 @@
 """Choose a file from a tree of folders."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import DirectoryTree
+
+
+def choose_path(
+    app: App[Any], chosen: Callable[[Path], None], folder: Path | None = None, *, folders: bool = False
+) -> None:
+    """Ask for a file, from a folder on (the present one where none is given); nothing happens after Escape."""
+
+    def answered(path: Path | None) -> None:
+        if path is not None:
+            chosen(path)
+
+    app.push_screen(FileChoice(folder or Path.cwd(), folders=folders), answered)
 
 
 class FileTree(DirectoryTree):

@@ -163,20 +163,19 @@ class LaunchScreen(FrameScreen):
 
     def action_pick_path(self) -> None:
         """Choose a file or folder for the line with the focus."""
-        from console.screens.file_choice import FileChoice
+        from console.screens.file_choice import choose_path
 
         line = next((line for line in self.query(FormLine) if line.has_focus_within), None)
         if line is None or not self._field(line.key).is_path:
             self.notify("this line takes no path", markup=False)
             return
 
-        def chosen(path: Path | None) -> None:
-            if path is not None:
-                line.set_text(str(path))
-                line.focus_entry()
+        def chosen(path: Path) -> None:
+            line.set_text(str(path))
+            line.focus_entry()
 
         start = Path(line.text).expanduser()
-        self.app.push_screen(FileChoice(start if line.text and start.is_dir() else Path.cwd(), folders=True), chosen)
+        choose_path(self.app, chosen, start if line.text and start.is_dir() else None, folders=True)
 
     async def action_back(self) -> None:
         """Leave the form; nothing is launched."""
