@@ -30,7 +30,7 @@ from tests.benchmarks.pseudo_terminal import PseudoTerminal
 from tests.benchmarks.results import Result
 
 PROMPTS = 2000
-SAMPLES_A_PROMPT = 20
+SAMPLES_A_PROMPT = 60
 """More than an hour's work: the run is paused in the end, and what is answered is proven."""
 FLAWS = ("cut_by_length", "repetition", "refusal", "other_language", "echo")
 """The small model has them all: they shall not pause the run."""
